@@ -4,6 +4,9 @@
 
 import argparse
 import math
+from contextlib import contextmanager
+
+from opspace_control.errors import OpspaceError
 
 
 def make_parser(verb, description, **options):
@@ -16,6 +19,22 @@ def add_controller(parser):
     """Add the option for the name of the controller node."""
     parser.add_argument('--controller', metavar='NAME', default='opspace_controller',
                         help='the controller node, if it is not called opspace_controller')
+
+
+def refuse_existing(path, options):
+    """Raise an OpspaceError for an output file that is there already, without ``--force``."""
+    if path.exists() and not options.force:
+        raise OpspaceError(f'{path} exists.', cure='Choose another --output, or use --force.')
+
+
+@contextmanager
+def writing(path):
+    """Turn an OSError while an output file is written into an OpspaceError."""
+    try:
+        yield
+    except OSError as error:
+        raise OpspaceError(f'{path} cannot be written: {error.strerror}.',
+                           cure='Choose another --output.') from error
 
 
 def names(text):

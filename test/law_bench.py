@@ -152,7 +152,7 @@ class PointAtWall:
         asked = record['row_activation'] > 0.0
         force = np.zeros(6)
         force[asked] = np.linalg.solve(self.L[np.ix_(asked, asked)], demand[asked])
-        return force + record['spring_wrench'] + record['press']
+        return force + record['spring_wrench'] + record['applied_wrench']
 
     def _move(self, wrench, h, steps):
         """Only along the normal of the wall, where its force changes, is it done step by step."""

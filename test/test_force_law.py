@@ -45,7 +45,7 @@ class TestLaw:
             bench.points['v'] = v = rng.normal(size=6)
             record = bench.cycle(dt=1e-3)
             wanted = target + kp * (target - measured) + integral
-            np.testing.assert_allclose(record['press'], wanted, rtol=1e-12)
+            np.testing.assert_allclose(record['applied_wrench'], wanted, rtol=1e-12)
             np.testing.assert_allclose(record['force']['integral'],
                                        integral + 1e-3 * ki * (target - measured), rtol=1e-12)
             feed_forward = bench.tasks['target_acceleration'][0]
@@ -57,7 +57,7 @@ class TestLaw:
     def test_open_loop_is_what_is_wanted(self):
         task = pressing(sensor=False, approach=(0.0, 0.0))
         record = LawBench(task).cycle()
-        np.testing.assert_array_equal(record['press'], [0, 0, WANTED, 0, 0, 0])
+        np.testing.assert_array_equal(record['applied_wrench'], [0, 0, WANTED, 0, 0, 0])
         assert task.force.measured is None and not task.force.closed_loop
 
     def test_the_moment_is_taken_to_the_point_and_all_of_it_along_the_axes(self):
@@ -85,13 +85,13 @@ class TestLaw:
         for _ in range(5000):
             task.force.sensor.update(np.zeros(6))
             record = bench.cycle(dt=1e-3)
-            assert abs(record['press']).max() <= 30.0
-        assert record['press'][2] == 30.0
+            assert abs(record['applied_wrench']).max() <= 30.0
+        assert record['applied_wrench'][2] == 30.0
         assert record['force']['integral'][2] == pytest.approx(10.0, abs=0.2)
         task.force.sensor.update([0.0, 0.0, -30.0, 0.0, 0.0, 0.0])  # now there is too much
         for _ in range(10):
             record = bench.cycle(dt=1e-3)
-        assert record['press'][2] < 30.0
+        assert record['applied_wrench'][2] < 30.0
 
     def test_the_integral_does_not_grow_against_effort_limits(self):
         task, bench = law_with(np.zeros(6), kp=0.0, ki=10.0)
@@ -103,10 +103,10 @@ class TestLaw:
     def test_a_task_on_its_way_presses_as_much_as_it_acts(self):
         task, bench = law_with(np.zeros(6), kp=0.0, ki=0.0)
         task.activation = 0.25
-        assert bench.cycle()['press'][2] == 0.25 * WANTED
+        assert bench.cycle()['applied_wrench'][2] == 0.25 * WANTED
         task.activation = 0.0
         record = bench.cycle()
-        assert (record['press'] == 0.0).all() and task.force.contact == 'none'
+        assert (record['applied_wrench'] == 0.0).all() and task.force.contact == 'none'
 
     def test_an_axis_between_motion_and_force_blends_both(self):
         task = pressing(sensor=False, approach=(0.0, 0.0), damping=7.0)
@@ -114,7 +114,7 @@ class TestLaw:
         bench.tasks['motion'][0, 2], bench.tasks['force']['axes'][0, 2] = 0.25, 0.75
         bench.points['v'][0, 2] = 0.1
         record = bench.cycle()
-        assert record['press'][2] == 0.75 * WANTED
+        assert record['applied_wrench'][2] == 0.75 * WANTED
         assert record['acceleration'][2] == pytest.approx(-0.1 * (0.25 * 20.0 + 0.75 * 7.0))
         assert record['row_activation'][2] == 1.0
 
@@ -122,7 +122,7 @@ class TestLaw:
         for field in ('target', 'kp'):
             _, bench = law_with(np.zeros(6))
             bench.tasks['force'][field][0, 2] = np.nan
-            assert np.isnan(bench.cycle()['press']).any()
+            assert np.isnan(bench.cycle()['applied_wrench']).any()
 
 
 class TestContact:
@@ -288,4 +288,4 @@ class TestFeedback:
 
 
 def bench_press(plant):
-    return float(plant.bench.tasks['press'][0, 2])
+    return float(plant.bench.tasks['applied_wrench'][0, 2])

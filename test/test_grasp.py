@@ -403,7 +403,7 @@ def test_force_control_of_the_object_is_shared_too():
     task.force.set_target([0.0, 0.0, -10.0, 0.0, 0.0, 0.0])
     for _ in range(1000):  # an approach that is held up is a contact
         controller.compute_torque(state)
-        acceleration, press = task._record['acceleration'], task._record['press']
+        acceleration, press = task._record['acceleration'], task._record['applied_wrench']
         resultants.append(grasp.resultant[2])
         expected.append(BOX.mass * (acceleration[2] + 9.81) + press[2])
     np.testing.assert_allclose(resultants, expected, atol=1e-6)

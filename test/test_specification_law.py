@@ -159,8 +159,8 @@ def test_from_motion_to_force_and_free_and_back_nothing_jumps():
         for _ in range(250):
             ramps.advance(DT)
             record = bench.cycle(DT)
-            course.append(np.r_[record['acceleration'] * record['row_activation'], record['press'],
-                                record['row_activation']])
+            course.append(np.r_[record['acceleration'] * record['row_activation'],
+                                record['applied_wrench'], record['row_activation']])
         ends.append((record['motion'].tolist(), record['force']['axes'].tolist()))
     assert ends[1] == ([1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0])
     assert ends[2] == ([1, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0])

@@ -108,15 +108,15 @@ class TestAxes:
         goal_turn = matrix_from_vector(np.array([0.1, 0.2, -0.3]))
         task.set_target(pose((1.0, 2.0, 3.0), goal_turn))
         bench.points['p'] = [0.5, 0.4, 0.3]
-        before = bench.cycle()['lag'].copy()
+        before = bench.cycle()['axis_error'].copy()
         task.set_axes(axes='x ry rz z', force_axes='')
-        after = bench.cycle()['lag'].copy()
+        after = bench.cycle()['axis_error'].copy()
         held = np.isin(AXES, ('z', 'rz'))
         np.testing.assert_allclose(after[held], 0.0, atol=1e-12)
         np.testing.assert_allclose(after[~held], before[~held], atol=1e-12)
         np.testing.assert_allclose(S @ (task.target[:3] - task.pose[:3]), after[:3], atol=1e-12)
         task.set_target(pose((1.0, 2.0, 3.0), goal_turn))  # a goal set afterwards counts
-        np.testing.assert_allclose(bench.cycle()['lag'], before, atol=1e-12)
+        np.testing.assert_allclose(bench.cycle()['axis_error'], before, atol=1e-12)
 
     def test_before_there_is_a_goal_there_is_nothing_to_hold(self):
         task = PoseTask('tip', axes='x')
@@ -215,13 +215,13 @@ class TestForceControl:
             approach=(0.0, 0.0)))
         task.force.set_target([0, 0, 5, 0, 0, 0])
         bench = LawBench(task)
-        assert bench.cycle()['press'][2] == 5.0
+        assert bench.cycle()['applied_wrench'][2] == 5.0
         task.clear_target()
-        presses = [float(bench.cycle()['press'][2]) for _ in range(1000)]
+        presses = [float(bench.cycle()['applied_wrench'][2]) for _ in range(1000)]
         assert abs(np.diff([5.0, *presses])).max() < 0.051
         assert presses[300] < 0.3 and presses[-1] == 0.0 and not task.force.target.any()
         task.force.set_target([0, 0, 4, 0, 0, 0])
-        assert bench.cycle()['press'][2] == 4.0
+        assert bench.cycle()['applied_wrench'][2] == 4.0
 
     def test_it_begins_anew_when_told_to(self):
         task = PoseTask('tip', force_axes='z', force=ForceControl(ForceSensor('wrist')))

@@ -27,8 +27,8 @@ FIELDS = {
     'robot.states': NODE_STATE.names,
     'robot.points': [
         name for name in POINT.names if POINT[name].base.kind == 'f' and name != 'axes'],
-    'demand.tasks': ['R', 'p', 'lag', 'rate', 'row_activation', 'acceleration', 'spring_wrench',
-                     'compliant', 'press', 'wrench'],
+    'demand.tasks': ['R', 'p', 'axis_error', 'rate', 'row_activation', 'acceleration',
+                     'spring_wrench', 'compliant', 'applied_wrench', 'wrench'],
     'cycle': ['least_eigenvalue', 'R'],
 }
 

@@ -11,12 +11,11 @@ and, from sampled configurations, those that always overlap or never come near e
 import sys
 from pathlib import Path
 
-from opspace_control.arguments import make_parser
+from opspace_control.arguments import make_parser, refuse_existing, writing
 from opspace_control.cli.preflight.collision import description_facts, summary
 from opspace_control.collision import CollisionDescription
 from opspace_control.collision.description import collision_file
 from opspace_control.dynamics.robot_model import RobotModel
-from opspace_control.errors import OpspaceError
 from opspace_control.model.urdf import urdf_text
 
 # Of the shapes that are too fat, so many are named.
@@ -38,16 +37,12 @@ def main(arguments):
     if options.samples < 1:
         parser.error(f'--samples is {options.samples}, not a positive number.')
     output = options.output or collision_file(options.urdf)
-    if output.exists() and not options.force:
-        raise OpspaceError(f'{output} exists.', cure='Choose another --output, or use --force.')
+    refuse_existing(output, options)
     description = CollisionDescription.from_urdf_file(
         options.urdf, srdf=options.srdf, samples=options.samples)
     robot = RobotModel.from_urdf(urdf_text(options.urdf))
-    try:
+    with writing(output):
         description.write(output, robot.name)
-    except OSError as error:
-        raise OpspaceError(f'{output} cannot be written: {error.strerror}.',
-                           cure='Choose another --output.') from None
     for doubt in description.doubts:
         print(doubt, file=sys.stderr)
     facts = description_facts(description)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from opspace_control.arguments import make_parser, names, positions
+from opspace_control.arguments import make_parser, names, positions, refuse_existing, writing
 from opspace_control.cli.identify_report import parameter_file, report
 from opspace_control.collision import CollisionDescription
 from opspace_control.collision.description import collision_file
@@ -111,8 +111,7 @@ def _identify(options, arguments):
     links = () if options.payload or options.friction_only else options.links
     of_links = links is None or len(links) > 0
     for output in (path, urdf) if of_links else (path,):
-        if output.exists() and not options.force:
-            raise OpspaceError(f'{output} exists.', cure='Give another name, or use --force.')
+        refuse_existing(output, options)
     run = Run(options.file)
     parameters = {row.name: row.default for row in table_of(run.parameters)} | run.parameters
     _check(run, parameters, options)
@@ -128,11 +127,13 @@ def _identify(options, arguments):
     found = identify(model, samples, links=links, payload=options.payload, nodes=nodes,
                      friction=_known_friction(model, parameters))
     made_by = 'opspace identify ' + shlex.join(map(str, arguments))
-    _write(path, parameter_file(found, model, run.controller, options.payload,
-                                parameters['payloads'], made_by))
+    with writing(path):
+        path.write_text(parameter_file(found, model, run.controller, options.payload,
+                                       parameters['payloads'], made_by))
     written = [path]
     if of_links:
-        _write(urdf, with_inertias(run.robot, model, found.bodies))
+        with writing(urdf):
+            urdf.write_text(with_inertias(run.robot, model, found.bodies))
         written.append(urdf)
     print(f'{run.path}: {model.name}, {motion.time[-1]:.1f} s at {motion.rate:.0f} Hz, '
           f'{options.effort} efforts')
@@ -170,8 +171,7 @@ def _known_friction(model, parameters):
 
 def _excite(options):
     path = options.output or Path('excite.csv')
-    if path.exists() and not options.force:
-        raise OpspaceError(f'{path} exists.', cure='Give another --output, or use --force.')
+    refuse_existing(path, options)
     text, home, locked = urdf_text(options.file), {}, options.locked
     if options.parameters:
         home, still = _parameters(text, options.parameters)
@@ -182,10 +182,8 @@ def _excite(options):
         reach=(options.reach, REACH[1]), speed=options.speed, effort=options.effort_part,
         clearance=_clearance(options, model))
     plan = motion.plan(model)
-    try:
+    with writing(path):
         plan.save(path)
-    except OSError as error:
-        raise _unwritable(path, error) from None
     print(f'{path}: {model.name}, {motion.time[-1]:g} s, condition number {motion.condition:.3g}')
     for dof in np.flatnonzero(model.active):
         q = motion.q[:, model.q_index[dof]]
@@ -205,11 +203,7 @@ def _parameters(text, path):
     file = ParameterFile(path)
     values = file.of_node('opspace_controller')
     model, _ = make_model(text, {row.name: row.default for row in table_of(values)} | values)
-    starts = {name.removeprefix('initial_positions.'): value
-              for name, value in file.of_node('opspace_simulator').items()
-              if name.startswith('initial_positions.')}
-    return starts, [name for name, moves in zip(model.dof_names, model.active, strict=True)
-                    if not moves]
+    return file.start(), model.names_of(~model.active)
 
 
 def _clearance(options, model):
@@ -220,14 +214,3 @@ def _clearance(options, model):
         return None
     shapes = CollisionDescription.read(path).model(model)
     return lambda q: not shapes.distances(q, options.clearance)
-
-
-def _write(path, text):
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-
-
-def _unwritable(path, error):
-    return OpspaceError(f'{path} cannot be written: {error.strerror}.', cure='Give another name.')

@@ -6,7 +6,6 @@ import numpy as np
 
 from opspace_control.identification.inertia import body_of_parameters
 from opspace_control.identification.regressor import PARAMETERS
-from opspace_control.model.nodes import PRISMATIC
 
 _DIGITS = 4  # significant: friction changes by more from day to day
 _PLACES = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)  # of an inertia, as parameters have it
@@ -44,18 +43,15 @@ def report(found, model):
     lines = [f'  {fitted} efforts of joints fitted, {validation} held out; {told.parameters} '
              f'parameters make {told.rank} combinations that the motion tells, condition number '
              f'{told.condition:.3g}', '']
-    slides = np.zeros(model.nv, bool)
-    driven = model.nodes['v_index'] >= 0
-    slides[model.nodes['v_index'][driven]] = model.nodes['kind'][driven] == PRISMATIC
     rows = [('joint', 'Coulomb', 'viscous', 'error before', 'after')]
     for dof in np.flatnonzero(np.isfinite(found.coulomb)):
-        unit = 'N' if slides[dof] else 'N·m'
+        unit = 'N' if model.slides[dof] else 'N·m'
         rows.append((model.dof_names[dof],
                      f'{found.coulomb[dof]:.3g} ± {found.coulomb_deviation[dof]:.1g} {unit}',
                      f'{found.viscous[dof]:.3g} ± {found.viscous_deviation[dof]:.1g}',
                      *(f'{values[dof]:.3g} {unit}' for values in (found.before, found.after))))
     lines += _table(rows)
-    still = [model.dof_names[dof] for dof in np.flatnonzero(~np.isfinite(found.coulomb))]
+    still = model.names_of(~np.isfinite(found.coulomb))
     if still:
         lines.append(f'  Not told, too slow or without a known effort: {", ".join(still)}')
     if found.bodies:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from opspace_control.arguments import make_parser, names
+from opspace_control.arguments import make_parser, names, refuse_existing, writing
 from opspace_control.cli import check
 from opspace_control.cli.parameters import parameter_file
 from opspace_control.cli.preflight.collision import fit_beside
@@ -72,14 +72,14 @@ def main(arguments):
     parser.add_argument('--force', action='store_true', help='replace existing files')
     options = parser.parse_args(arguments)
     output = options.output or Path(f'{options.urdf.name.split(".")[0]}.yaml')
-    if output.exists() and not options.force:
-        raise OpspaceError(f'{output} exists.', cure='Choose another --output, or use --force.')
+    refuse_existing(output, options)
     guess = guess_parameters(options.urdf, options.frames)
     command = f'opspace new {options.urdf.name}' + (
         f' --frames {",".join(options.frames)}' if options.frames else '')
     distances = {} if options.no_distances else _keep_distances(
         options.urdf, collision_file(output), guess, options.force)
-    output.write_text(parameter_file(guess.robot, guess.values | distances, command))
+    with writing(output):
+        output.write_text(parameter_file(guess.robot, guess.values | distances, command))
     print(f'{output}: tasks {", ".join(guess.robot.hands)} along {guess.robot.axes}. Correct the '
           'frames, the start posture (initial_positions) and the limits of the first runs.\n')
     sys.stdout.flush()

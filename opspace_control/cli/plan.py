@@ -8,7 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from opspace_control.arguments import add_controller, make_parser, names, numbers, positions
+from opspace_control.arguments import (
+    add_controller,
+    make_parser,
+    names,
+    numbers,
+    positions,
+    writing,
+)
 from opspace_control.control.controller import OperationalSpaceController
 from opspace_control.control.plan import Plan
 from opspace_control.control.planning import plan_motion
@@ -120,7 +127,8 @@ def _plan(options):
     controller = OperationalSpaceController(model, tasks, passive_forces=forces,
                                             gravity_compensation=not options.no_gravity)
     plan = plan_motion(controller, state, goals, duration, timestep=options.timestep)
-    plan.save(options.output)
+    with writing(options.output):
+        plan.save(options.output)
     return _report(plan, model, options.output)
 
 

@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from opspace_control.arguments import add_controller, make_parser, names
+from opspace_control.arguments import add_controller, make_parser, names, writing
 from opspace_control.cli.processes import Process, own_domain, private_environment
 from opspace_control.errors import OpspaceError
 
@@ -54,10 +54,8 @@ def record(arguments):
     parser.add_argument('--seconds', type=float, metavar='S', help='end after this time')
     options = parse(parser, arguments)
     path = options.output or Path(time.strftime('opspace_run_%Y%m%d_%H%M%S.mcap'))
-    try:
+    with writing(path):
         writer = RunWriter(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
     nodes = []
 
     def make(stop):
@@ -93,17 +91,10 @@ def report(arguments):
     path = options.output or options.run.with_suffix('.html')
     run = Run(options.run)
     text = page(Summary(run), {row.name: row.default for row in table_of(run.parameters)})
-    try:
+    with writing(path):
         path.write_text(text)
-    except OSError as error:
-        raise _unwritable(path, error) from error
     print(f'Report: {path}')
     return 0
-
-
-def _unwritable(path, error):
-    return OpspaceError(f'{path} cannot be written: {error.strerror}.',
-                        cure='Give another --output.')
 
 
 def replay(arguments):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a controller is made of, checked before anything is made of it."""
 
-import math
 from numbers import Real
 
 import numpy as np
@@ -192,13 +191,6 @@ def level_rows(tasks, first):
         priority = task.priority
         first += 6 * task.points
     return np.array([*rows, first], np.int64)
-
-
-def check_time(dt):
-    """Raise a ControlError if dt, s, cannot be the time since the last cycle."""
-    if not 0.0 <= dt < math.inf:
-        raise ControlError(f'dt = {dt!r} is no time since the last cycle.', value=dt,
-                           cure='Give seconds, 0 or more; a clock that was set back gives 0.')
 
 
 def result_for(model, state, out):

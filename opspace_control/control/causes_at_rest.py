@@ -97,8 +97,7 @@ def _active_bounds(controller, moving, state, commanded):
         if concerned:
             active.setdefault(bound.limit, []).append(f'{bound.name}{value}')
     efforts = controller.effort_limits
-    cut = [model.dof_names[k] for k in np.flatnonzero(
-        moving & (efforts > 0.0) & (abs(commanded) >= efforts))]
+    cut = model.names_of(moving & (efforts > 0.0) & (abs(commanded) >= efforts))
     if cut and 'effort' not in active:
         active['effort'] = cut
     for limit, joints in active.items():

@@ -8,7 +8,6 @@ import numpy as np
 
 from opspace_control.control.arguments import (
     check_arguments,
-    check_time,
     gather_parts,
     level_rows,
     make_robot,
@@ -41,6 +40,8 @@ from opspace_control.control.limits.kept_limits import KeptLimits
 from opspace_control.control.payloads import Payloads
 from opspace_control.control.storage import make_storage
 from opspace_control.dynamics.passive_forces import PassiveForces
+from opspace_control.dynamics.preparation import check_time
+from opspace_control.errors import ControlError
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
 from opspace_control.tasks.joint import JointTask, bind_joints
 from opspace_control.tasks.pose import PoseTask
@@ -209,7 +210,7 @@ class OperationalSpaceController(ControllerState):
 
         """
         out = result_for(self.model, state, out)
-        check_time(dt)
+        check_time(dt, ControlError)
         if self._compute is None:
             self.warm_up()
         for task in self._pose_tasks:

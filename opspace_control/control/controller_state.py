@@ -122,15 +122,15 @@ class ControllerState(ControllerLimits):
         self._gradual |= {f'drive_friction.{quantity}': dofs[quantity]
                           for quantity in ('coulomb', 'breakaway', 'viscous')}
 
-    def momentum_observer(self, rate, limit=np.inf):
+    def momentum_observer(self, rate):
         """
-        Return a `MomentumObserver` of this robot, of this ``rate``, 1/s, and ``limit``, N·m or N.
+        Return a `MomentumObserver` of this robot, of this ``rate``, 1/s, without a limit.
 
         With the payloads of its links, the present status of its joints, the known forces of
-        passive ones, and gravity as now compensated; its arguments' errors are those of the class.
+        passive ones, and gravity as now compensated; errors are those of the class.
         """
         return MomentumObserver(
-            self.model, rate, limit=limit, gravity_compensation=self.gravity_compensation,
+            self.model, rate, gravity_compensation=self.gravity_compensation,
             passive_forces=self.passive_forces, nodes=self._status.nodes)
 
     def task_points(self, tasks):

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from opspace_control.errors import ControlError
+from opspace_control.tasks.arguments import AXES, LINEAR
 from opspace_control.tasks.trajectory import JointTrajectory
 
 _FORMAT = 'opspace plan 1'
-_POSE = ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')
-_ERROR = ('x', 'y', 'z', 'rx', 'ry', 'rz')
+_POSE = (*LINEAR, 'qx', 'qy', 'qz', 'qw')
+_TOLERANCE = 1e-5  # rad or m, of a trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +77,11 @@ class Plan:
         return not (self.limited.any() or self.outside.any() or self.slipping.any()
                     or self.truncated.any())
 
-    def joint_trajectory(self, tolerance=1e-5):
+    def joint_trajectory(self):
         """
         Return the plan as a trajectory of its joints, with as few points as will do.
 
-        Parameters
-        ----------
-        tolerance : float
-            How far the polynomials between its points may be from the samples, rad or m.
+        The polynomials between its points are within 1e-5 rad or m of the samples.
 
         Returns
         -------
@@ -110,7 +108,7 @@ class Plan:
             few = np.unique(np.r_[0:last:stride, last])
             trajectory = JointTrajectory(joints, self.time[few], q[few], *(
                 part[np.ix_(few, dofs)] for part in (self.v, self.acceleration, self.effort)))
-            if stride == 1 or abs(trajectory.sample(self.time)[0] - q).max() <= tolerance:
+            if stride == 1 or abs(trajectory.sample(self.time)[0] - q).max() <= _TOLERANCE:
                 return trajectory
             stride //= 2
 
@@ -206,7 +204,7 @@ class Plan:
         """Return the names of the table's columns."""
         of_dofs = [f'{kind}:{name}' for kind in ('velocity', 'acceleration', 'effort')
                    for name in self.dof_names]
-        of_tasks = [f'{kind}:{task}:{axis}' for kind, axes in (('pose', _POSE), ('error', _ERROR))
+        of_tasks = [f'{kind}:{task}:{axis}' for kind, axes in (('pose', _POSE), ('error', AXES))
                     for task in self.tasks for axis in axes]
         return ['time', *(f'position:{name}' for name in self.coordinate_names), *of_dofs,
                 *of_tasks, 'limited', 'outside', 'slipping', 'truncated']

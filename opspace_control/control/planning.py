@@ -87,7 +87,7 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
     model = controller.model
     return Plan(
         robot=model.name, dof_names=model.dof_names, coordinate_names=model.coordinate_names,
-        passive=_names(model, controller.passive), locked=_names(model, controller.locked),
+        passive=model.names_of(controller.passive), locked=model.names_of(controller.locked),
         tasks=tuple(task.name for task in tasks), frames=tuple(task.frame for task in tasks),
         gravity=world.gravity, time=timestep * np.arange(steps + 1), **vars(record))
 
@@ -129,7 +129,3 @@ def _controlled_error(task):
     controlled = np.isin(AXES, task.axes).reshape(2, 3)
     return np.concatenate([axes @ (mask * (axes.T @ part)) for axes, mask, part in zip(
         task.axes_in_base, controlled, error.reshape(2, 3), strict=True)])
-
-
-def _names(model, mask):
-    return tuple(name for name, yes in zip(model.dof_names, mask, strict=True) if yes)

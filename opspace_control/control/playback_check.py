@@ -8,7 +8,6 @@ import math
 import numpy as np
 
 from opspace_control.errors import ControlError
-from opspace_control.model.nodes import PRISMATIC
 from opspace_control.tasks.pose_kinds import CenterOfMassTask
 
 # Between two points it is looked at so many times.
@@ -61,8 +60,7 @@ def check_playback(controller, trajectory, state, tolerances, velocity_limits=No
 
 def joint_tolerances(model, dofs, tolerances):
     """Return the tolerance of each of some dofs, (n,), from those of sliding and turning ones."""
-    nodes = model.nodes[[np.flatnonzero(model.nodes['v_index'] == dof)[0] for dof in dofs]]
-    return np.where(nodes['kind'] == PRISMATIC, *tolerances)
+    return np.where(model.slides[dofs], *tolerances)
 
 
 class _Refusal:

@@ -13,14 +13,14 @@ from opspace_control.model import RobotState
 from opspace_control.model.nodes import ACTIVE, REVOLUTE
 
 
-def random_postures(model, home, count, seed=0):
+def random_postures(model, home, count):
     """
     Yield q (nq,) with every joint that is not locked anywhere within its limits, or within a turn.
 
-    What has no bounds otherwise, and a floating base, stays as in ``home`` (nq,). The same seed
-    gives the same postures.
+    What has no bounds otherwise, and a floating base, stays as in ``home`` (nq,). Each call yields
+    the same ones.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     scalar = [(node, dof) for node, dof in enumerate(model.nodes['v_index'].tolist())
               if dof >= (6 if model.floating_base else 0) and model.q_index[dof] >= 0
               and not model.locked[dof]]

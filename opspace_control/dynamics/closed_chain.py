@@ -21,9 +21,7 @@ from opspace_control.dynamics.preparation import point_names, prepared
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import ACTIVE, LOCKED
 
-_ROWS = ('x', 'y', 'z', 'rx', 'ry', 'rz')
 RIGID = 'x y z rx ry rz'
-POINT = 'x y z'
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +32,7 @@ class Closure:
     ``frame`` is the constrained link and ``other`` the link that it is constrained to, such as the
     other hand of a grasp; None is the ground. ``position`` (3,), m, and ``rotation`` (3, 3), axes
     by column, place it in the frame of the first link. ``axes`` are the constrained directions
-    among ``x y z rx ry rz``, along and about these axes: `RIGID` by default, `POINT` for a link
+    among ``x y z rx ry rz``, along and about these axes: all by default, ``x y z`` for a link
     that may rotate, others depending on friction and shape. Raises a ModelError for axes or numbers
     that cannot be used.
     """
@@ -47,7 +45,7 @@ class Closure:
 
     def __post_init__(self):
         names = self.axes.split() if isinstance(self.axes, str) else ()
-        if not names or len(set(names)) != len(names) or not set(names) <= set(_ROWS):
+        if not names or len(set(names)) != len(names) or not set(names) <= set(RIGID.split()):
             raise ModelError(f"A closure of '{self.frame}' has unknown axes {self.axes!r}.",
                              cure=f'Name one or more of {RIGID}, each once.', value=self.axes)
         position, rotation = np.array(self.position, float), np.array(self.rotation, float)
@@ -62,7 +60,7 @@ class Closure:
     @property
     def constrained(self):
         """Which of the six rows are constrained, (6,) bool."""
-        return np.isin(_ROWS, self.axes.split())
+        return np.isin(RIGID.split(), self.axes.split())
 
 
 @dataclass(frozen=True, eq=False)

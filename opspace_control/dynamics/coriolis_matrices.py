@@ -68,7 +68,7 @@ def coriolis_matrices(model, state, frames=()):
     check_state(model, state)
     frames = names(frames)
     if frames and model.passive.any():
-        joint = model.dof_names[int(np.flatnonzero(model.passive)[0])]
+        joint = model.names_of(model.passive)[0]
         raise ModelError(f"Joint '{joint}' is passive: (4.12) does not hold.", joint=joint,
                          cure='Leave out the frames for B and C; hybrid_dynamics has b of robots '
                          'with passive joints.')

@@ -24,14 +24,14 @@ class EstimatedWrench(NamedTuple):
     """``r − Jᵀ F`` of the frame's chain, (nv,), N m or N; zero at all other joints."""
 
 
-def estimated_wrench(model, state, frame, residual, *, base=False, threshold=SINGULARITY_THRESHOLD):
+def estimated_wrench(model, state, frame, residual, *, base=False):
     """
     Return the `EstimatedWrench` at a frame for joint forces such as `MomentumObserver.residual`.
 
     ``F = Λ J A⁻¹ r`` with ``Λ⁻¹ = J A⁻¹ Jᵀ`` over the chain of joints from the root to the frame,
     that are not locked: F minimises ``|Jᵀ F − r|`` in the metric of A⁻¹, which depends on no unit.
     If a wrench there is all that is unknown, ``r = Jᵀ F``, it is this wrench. Where scaled
-    eigenvalues of Λ⁻¹ times six are below the ``threshold``, the chain hardly transmits forces
+    eigenvalues of Λ⁻¹ times six are below SINGULARITY_THRESHOLD, the chain hardly transmits forces
     along these directions: they are truncated smoothly, as in the control law, and are not in
     ``rank``.
 
@@ -41,10 +41,10 @@ def estimated_wrench(model, state, frame, residual, *, base=False, threshold=SIN
     """
     check_state(model, state)
     r = joint_vector(model, residual, 'residual')
-    return explain(model, state, frame, r, base, model.locked, threshold)
+    return explain(model, state, frame, r, base, model.locked)
 
 
-def explain(model, state, frame, r, base, locked, threshold=SINGULARITY_THRESHOLD):
+def explain(model, state, frame, r, base, locked):
     """Return the `EstimatedWrench` with these joints locked, (nv,) of bool; nothing is checked."""
     nodes, supports = model.nodes, make_points(model, [frame])[1]
     chain = np.zeros(model.nv, bool)
@@ -63,7 +63,7 @@ def explain(model, state, frame, r, base, locked, threshold=SINGULARITY_THRESHOL
     Lambda_inverse = J @ responses[:, :6]
     scale = row_scales(Lambda_inverse.diagonal(), 1.0 / nodes['mass'].sum())
     eigenvalues, vectors = np.linalg.eigh(scale[:, None] * Lambda_inverse * scale)
-    t = 6.0 * eigenvalues / threshold
+    t = 6.0 * eigenvalues / SINGULARITY_THRESHOLD
     gains = np.array(list(map(smooth_step, t))) / np.maximum(eigenvalues, np.finfo(float).tiny)
     turned = scale[:, None] * vectors
     F = turned @ (gains * (turned.T @ (J @ responses[:, 6])))

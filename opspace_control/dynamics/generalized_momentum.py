@@ -95,15 +95,14 @@ class GeneralizedMomentum(NamedTuple):
     """``ṗ − τ = Cᵀ v − g``, N m or N."""
 
 
-def generalized_momentum(model, state, gravity=None):
+def generalized_momentum(model, state):
     """
     Return the `GeneralizedMomentum` of a state, in O(n), [DM03].
 
     ``ṗ = τ + Cᵀ v − g`` with ``Cᵀ v = Ȧ v − b``; of a floating base the rows are those of its
-    velocity ``[v; ω]``, world axes. ``gravity`` (3,), m/s², is 9.81 along -z if not given.
+    velocity ``[v; ω]``, world axes. Gravity is 9.81 m/s² along -z.
     """
     nodes, states = prepared(model, state)
     p, rate = np.full((2, model.nv), np.nan)
-    gravity = np.array(GRAVITY if gravity is None else gravity, float)
-    fill_generalized_momentum(nodes, state.q, state.v, gravity, states, p, rate)
+    fill_generalized_momentum(nodes, state.q, state.v, GRAVITY.copy(), states, p, rate)
     return GeneralizedMomentum(p, rate)

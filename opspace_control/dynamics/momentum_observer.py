@@ -11,7 +11,12 @@ from opspace_control.compiled import called, kernel
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled
 from opspace_control.dynamics.generalized_momentum import sum_generalized_momentum
 from opspace_control.dynamics.passive_forces import PassiveForces, passive_forces
-from opspace_control.dynamics.preparation import GRAVITY, check_state, joint_vector
+from opspace_control.dynamics.preparation import (
+    GRAVITY,
+    check_state,
+    check_time,
+    joint_vector,
+)
 from opspace_control.errors import StateError
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial import read_numbers
@@ -184,9 +189,7 @@ class MomentumObserver:
         if not (isinstance(torque, np.ndarray) and torque.shape == (self.model.nv,)
                 and torque.dtype == float and torque.flags.carray):
             torque = joint_vector(self.model, torque, 'torque')
-        if not 0.0 <= dt < math.inf:
-            raise StateError(f'dt = {dt!r} is no time since the last update.', value=dt,
-                             cure='Give seconds, 0 or more.')
+        check_time(dt)
         if self._update is None:
             self.warm_up()
         self._q[:], self._v[:], self._torque[:] = state.q, state.v, torque

@@ -130,18 +130,18 @@ def row_scales(diagonal, least_mobility):
     return np.repeat(np.where(mobility > 0.0, mobility, np.inf) ** -0.5, 3)
 
 
-def invert_inverse_inertia(inverse, least_mobility, tolerance=RANK_TOLERANCE, reference=None):
+def invert_inverse_inertia(inverse, least_mobility, reference=None):
     """
     Return Λ (6m, 6m) and the rank of Λ⁻¹; at singularities the pseudo-inverse.
 
     ``inverse`` is symmetric positive semi-definite. The rank is the number of eigenvalues above
-    ``tolerance`` of Λ⁻¹ scaled by `row_scales`, so it depends on neither units nor base axes.
+    RANK_TOLERANCE of Λ⁻¹ scaled by `row_scales`, so it depends on neither units nor base axes.
     ``least_mobility``, 1/kg, is far below the linear mobility of any point of interest.
     ``reference`` (6m,) is the diagonal to scale by, instead of that of Λ⁻¹: that without
     constraints, because a constrained diagonal may be only rounding.
     """
     scale = row_scales(inverse.diagonal() if reference is None else reference, least_mobility)
     eigenvalues, vectors = np.linalg.eigh(scale[:, None] * inverse * scale)
-    kept = eigenvalues > tolerance
+    kept = eigenvalues > RANK_TOLERANCE
     half = scale[:, None] * vectors[:, kept] / np.sqrt(eigenvalues[kept])
     return half @ half.T, int(kept.sum())

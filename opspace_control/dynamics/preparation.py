@@ -34,6 +34,13 @@ def check_state(model, state, error=StateError):
                     cure='Make it with RobotState(model, q, v).', value=state)
 
 
+def check_time(dt, error=StateError):
+    """Raise a StateError, or another error, if dt, s, is no time since the last cycle."""
+    if not 0.0 <= dt < np.inf:
+        raise error(f'dt = {dt!r} is no time since the last cycle.', value=dt,
+                    cure='Give seconds, 0 or more; a clock that was set back gives 0.')
+
+
 def joint_vector(model, values, name):
     """Return nv finite numbers as a new array, or raise a StateError about ``name``."""
     cure = f'Give {model.nv} numbers, in the order of dof_names.'
@@ -45,7 +52,7 @@ def joint_vector(model, values, name):
     if vector.shape != (model.nv,):
         raise StateError(f'{name} has shape {vector.shape}.', cure=cure, value=values)
     if not np.isfinite(vector).all():
-        joint = model.dof_names[int(np.flatnonzero(~np.isfinite(vector))[0])]
+        joint = model.names_of(~np.isfinite(vector))[0]
         raise StateError(f"{name} of joint '{joint}' is not finite.",
                          cure='Check where the number comes from.', joint=joint, value=values)
     return vector

@@ -22,7 +22,6 @@ from opspace_control.errors import ControlError
 from opspace_control.identification.least_squares import conditioning, triangle
 from opspace_control.identification.regressor import inertial_regressor, inverse_dynamics
 from opspace_control.identification.samples import SLOW
-from opspace_control.model.nodes import PRISMATIC
 
 HARMONICS, FREQUENCY = 5, 0.1  # of the series; Hz, the fundamental
 _FADE = 2.0  # s, of the window
@@ -62,7 +61,7 @@ class Excitation:
         none = np.zeros(k, int)
         return Plan(
             robot=model.name, dof_names=model.dof_names, coordinate_names=model.coordinate_names,
-            passive=_names(model, model.passive), locked=_names(model, model.locked), tasks=(),
+            passive=model.names_of(model.passive), locked=model.names_of(model.locked), tasks=(),
             frames=(), gravity=np.array(GRAVITY), time=self.time, q=self.q, v=self.v,
             acceleration=self.acceleration, effort=self.effort, poses=np.zeros((k, 0, 7)),
             errors=np.zeros((k, 0, 6)), limited=none, outside=none, slipping=none,
@@ -125,17 +124,10 @@ def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, s
                       _condition(model, home, looked))
 
 
-def _names(model, mask):
-    return tuple(name for name, chosen in zip(model.dof_names, mask, strict=True) if chosen)
-
-
 def _amplitudes(model, home, reach):
     """Return how far (nv,) each joint may go from home; zero without a drive."""
     at = home[model.q_index]
-    slides = np.zeros(model.nv, bool)
-    driven = model.nodes['v_index'] >= 0
-    slides[model.nodes['v_index'][driven]] = model.nodes['kind'][driven] == PRISMATIC
-    margin, greatest = (np.where(slides, pair[1], pair[0]) for pair in (MARGIN, reach))
+    margin, greatest = (np.where(model.slides, pair[1], pair[0]) for pair in (MARGIN, reach))
     distance = np.minimum(at - model.lower_soft_limits, model.upper_soft_limits - at) - margin
     for joint in np.flatnonzero(model.active & (distance < 0.0)):
         raise ControlError(

@@ -12,7 +12,7 @@ import numpy as np
 from opspace_control.errors import ModelError, StateError
 from opspace_control.model.assembly import Assembly
 from opspace_control.model.mobility import check_mobility
-from opspace_control.model.nodes import ACTIVE, LOCKED, PASSIVE, QUATERNION, REVOLUTE
+from opspace_control.model.nodes import ACTIVE, LOCKED, PASSIVE, PRISMATIC, QUATERNION, REVOLUTE
 from opspace_control.model.ros2_control import joints_with_command, refused_mimics, unknown_joints
 from opspace_control.model.topology import nearest
 from opspace_control.model.urdf import read_bytes, read_urdf
@@ -200,6 +200,10 @@ class KinematicTree:
         dofs = self.joint_dofs.get(name)
         return [self.dof_index(name)] if dofs is None else dofs
 
+    def names_of(self, dofs):
+        """Return the names of the degrees of freedom of a mask, (nv,) bool, as a tuple."""
+        return tuple(self.dof_names[k] for k in np.flatnonzero(dofs))
+
     def frame_index(self, name):
         """Return the index into ``frames`` of a link, or raise a ModelError."""
         return _index(self._frame_numbers, name, 'link')
@@ -253,6 +257,15 @@ class KinematicTree:
             joint = self.dof_names[dof].rpartition('/')[0]
             names[i:i + 4] = [f'{joint}/q{axis}' for axis in 'xyzw']
         return tuple(names)
+
+    @cached_property
+    def slides(self):
+        """Return which dofs are translations, of m and N instead of rad and N·m, (nv,) bool."""
+        slides = np.zeros(self.nv, dtype=bool)
+        moving = self.nodes[self.nodes['v_index'] >= 0]
+        slides[moving['v_index']] = moving['kind'] == PRISMATIC
+        slides.setflags(write=False)
+        return slides
 
     @cached_property
     def turns_freely(self):

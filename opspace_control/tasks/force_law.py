@@ -175,7 +175,7 @@ def follow_contact(task, dt):
 
 
 @inlined
-def press_axis(force, r, engaged, limited, dt):
+def applied_component(force, r, engaged, limited, dt):
     """
     Return F_a of axis r: ``f_d + kp (f_d − f) + ki ∫ (f_d − f) dt``, clipped to its bound.
 
@@ -213,10 +213,10 @@ def demand_force(task, point, sensors, dt, limited):
         for r in range(first, first + 3):
             weight = force.axes[r]
             if weight == 0.0:
-                task.press[r] = force.integral[r] = 0.0
+                task.applied_wrench[r] = force.integral[r] = 0.0
                 continue
-            task.press[r] = (task.activation * weight * engaged
-                             * press_axis(force, r, engaged, limited, dt))
+            task.applied_wrench[r] = (task.activation * weight * engaged
+                             * applied_component(force, r, engaged, limited, dt))
             task.acceleration[r] += weight / (task.motion[r] + weight) * force.damping[r] * (
                 task.rate[r] + speed * force.target[r])
 
@@ -246,4 +246,4 @@ def forget_force(task):
     force.contact = force.blocked_time = 0.0
     force.rising = False
     for r in range(6):
-        task.press[r] = force.integral[r] = 0.0
+        task.applied_wrench[r] = force.integral[r] = 0.0

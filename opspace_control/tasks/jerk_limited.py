@@ -90,18 +90,19 @@ class TrajectoryGenerator:
         goal = motion['goal_p'].copy(), motion['goal_R'].copy()
         position, R = (record[key].copy() if on else there for key, there, on in zip(
             ('target_p', 'target_R'), goal, self.parts, strict=True))
-        way = np.array([goal[0] - position, rotations.vector_from_matrix(goal[1] @ R.T)])
+        displacement = np.array([goal[0] - position, rotations.vector_from_matrix(goal[1] @ R.T)])
         on = np.array(self.parts)[:, None]
         rate, second = (record[key].reshape(2, 3) * on
                         for key in ('target_twist', 'target_acceleration'))
         last = motion['goal_twist'].reshape(2, 3) * on
-        last[1] = rotations.vector_rate(way[1], last[1])
-        way, rate = way - dt * last, rate - last
-        axes = np.array([_path_axes(*vectors) for vectors in zip(way, rate, strict=True)])
-        way, rate, second = ((axes.transpose(0, 2, 1) @ part[..., None])[..., 0]
-                             for part in (way, rate, second))
+        last[1] = rotations.vector_rate(displacement[1], last[1])
+        displacement, rate = displacement - dt * last, rate - last
+        axes = np.array([_path_axes(*vectors) for vectors in zip(displacement, rate, strict=True)])
+        displacement, rate, second = (
+            (axes.transpose(0, 2, 1) @ part[..., None])[..., 0]
+            for part in (displacement, rate, second))
         given, highest = self._input, self._limits_along(rate, np.linalg.norm(last, axis=1))
-        given.current_position, given.target_position = np.zeros(6), way.ravel()
+        given.current_position, given.target_position = np.zeros(6), displacement.ravel()
         given.current_velocity, given.current_acceleration = rate.ravel(), second.ravel()
         given.max_velocity, given.max_acceleration, given.max_jerk = highest.reshape(3, 6)
         self._planner.calculate(given, self._course)
@@ -166,10 +167,10 @@ def _write_sections(motion, axis, profile):
     motion['begins'][axis] = np.r_[0.0, np.cumsum(steps)]
 
 
-def _path_axes(way, rate):
+def _path_axes(displacement, rate):
     """Return axes (3, 3), by column: the first along the path, the second of the rate across it."""
     axes = []
-    for vector in (way, rate, *np.eye(3)):
+    for vector in (displacement, rate, *np.eye(3)):
         for axis in axes:
             vector = vector - (axis @ vector) * axis  # noqa: PLW2901
         length = np.linalg.norm(vector)

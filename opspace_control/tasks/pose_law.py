@@ -56,23 +56,23 @@ POSE_TASK = np.dtype([
     ('R', np.float64, (3, 3)),           # of the frame at the last cycle
     ('p', np.float64, (3,)),             # m
     ('error', np.float64, (6,)),         # target − pose, m and rad
-    ('way', np.float64, (3,)),           # its rotational part at the last cycle
+    ('last_rotation', np.float64, (3,)),  # its rotational part at the last cycle, rad
     # Along the task's axes:
-    ('lag', np.float64, (6,)),           # the error, m and rad
+    ('axis_error', np.float64, (6,)),    # the error, m and rad
     ('rate', np.float64, (6,)),          # feed-forward twist − twist, m/s and rad/s
     ('row_activation', np.float64, (6,)),  # from 0 to 1
     ('acceleration', np.float64, (6,)),  # a*, the task acceleration, m/s² and rad/s²
     ('spring_wrench', np.float64, (6,)),  # of spring and damper: it moves the robot, N and N m
     ('compliant', np.float64, (6,)),     # 1 where external forces may move the point, else 0
-    ('press', np.float64, (6,)),         # F_a of (5.5): the environment balances it, N and N m
+    ('applied_wrench', np.float64, (6,)),  # F_a of (5.5), which the environment balances, N and N m
     # In base axes:
     ('wrench', np.float64, (6,)),        # the whole commanded wrench, N and N m
 ], align=True)
 
 # Up to this angle, rad, the error keeps its direction past half a turn: otherwise the sign of an
 # error of half a turn would alternate.
-_KEEP_WAY = 1.1 * math.pi
-_ALMOST_HALF_A_TURN = 2.0 * math.pi - _KEEP_WAY
+_KEEP_DIRECTION = 1.1 * math.pi
+_ALMOST_HALF_A_TURN = 2.0 * math.pi - _KEEP_DIRECTION
 
 
 @called
@@ -96,20 +96,20 @@ def measure_error(task, R_error):
     The instantaneous rotation of [K87] V, the short way round. Near half a turn it keeps the
     direction of the last cycle, so the error has no step there.
     """
-    error, way = task.error, task.way
+    error, last = task.error, task.last_rotation
     for r in range(3):
         error[r] = task.target_p[r] - task.p[r]
     multiply_transpose(task.target_R, task.R, R_error)
     rotation_vector(R_error, error, 3)
-    along = error[3] * way[0] + error[4] * way[1] + error[5] * way[2]
+    along = error[3] * last[0] + error[4] * last[1] + error[5] * last[2]
     if along < 0.0:
         angle = math.sqrt(error[3] * error[3] + error[4] * error[4] + error[5] * error[5])
-        before = math.sqrt(way[0] * way[0] + way[1] * way[1] + way[2] * way[2])
+        before = math.sqrt(last[0] * last[0] + last[1] * last[1] + last[2] * last[2])
         if angle > _ALMOST_HALF_A_TURN and before > _ALMOST_HALF_A_TURN:
             for r in range(3, 6):
                 error[r] *= 1.0 - 2.0 * math.pi / angle
     for r in range(3):
-        way[r] = error[3 + r]
+        last[r] = error[3 + r]
 
 
 @inlined
@@ -121,24 +121,24 @@ def demand_motion(task, first, limit):
     the frame approaches it at V_max plus the feed-forward v_d, on a straight line if ``kp/kd`` is
     the same for all axes. Near the goal it is the PD law.
     """
-    kp, kd, lag, motion = task.kp, task.kd, task.lag, task.motion
+    kp, kd, error, motion = task.kp, task.kd, task.axis_error, task.motion
     nu = 1.0
     if limit < math.inf:
         square = 0.0
         for r in range(first, first + 3):
             if motion[r] != 0.0 and kp[r] > 0.0:
-                speed = kp[r] * lag[r] / kd[r]
+                speed = kp[r] * error[r] / kd[r]
                 square += motion[r] * speed * speed
         if square > limit * limit:
             nu = limit / math.sqrt(square)
     for r in range(first, first + 3):
         if motion[r] != 0.0:
             task.acceleration[r] += motion_share(task, r) * (
-                nu * kp[r] * lag[r] + kd[r] * task.rate[r])
+                nu * kp[r] * error[r] + kd[r] * task.rate[r])
 
 
 @inlined
-def see_relatively(task, point):
+def write_relative_pose(task, point):
     """Write the frame's pose in the frame of the other link; its axes become those of the task."""
     S = point.other_R
     x, y, z = (point.p[0] - point.other_p[0], point.p[1] - point.other_p[1],
@@ -152,10 +152,10 @@ def see_relatively(task, point):
 
 
 @inlined
-def see_pose(task, point, origin):
+def write_pose(task, point, origin):
     """Write the frame's pose; without a goal it becomes the goal."""
     if task.relative:
-        see_relatively(task, point)
+        write_relative_pose(task, point)
     else:
         for r in range(3):
             task.p[r] = origin[r] + point.p[r]
@@ -178,10 +178,10 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
     the number of joint forces at their limits in the last cycle, ``dt``, s, the time since then;
     ``R_error`` (3, 3) is scratch.
     """
-    see_pose(task, point, origin)
+    write_pose(task, point, origin)
     measure_error(task, R_error)
     for r in range(6):
-        task.lag[r] = task.error[r]
+        task.axis_error[r] = task.error[r]
         task.rate[r] = -point.v[r]
         task.acceleration[r] = task.target_acceleration[r]
         task.spring_wrench[r] = task.compliant[r] = 0.0
@@ -191,7 +191,7 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
         task.rate[r] += task.target_twist[r]
     if task.turned:
         place_axes(task, states, dt, R_error)
-        take_components(task, task.lag)
+        take_components(task, task.axis_error)
         take_components(task, task.rate)
         take_components(task, task.acceleration)
     if task.impedance > 0.0:
@@ -202,12 +202,12 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
     for first in range(0, 6, 3):
         demand_motion(task, first, limit)
         limit = task.max_angular_velocity
-    pressing = 0.0
+    force_activation = 0.0
     for r in range(6):
-        pressing += task.activation * task.force.axes[r]
+        force_activation += task.activation * task.force.axes[r]
         task.row_activation[r] = row_activation(
             task.activation * min(1.0, task.motion[r] + task.force.axes[r]))
-    if pressing > 0.0:
+    if force_activation > 0.0:
         demand_force(task, point, sensors, dt, limited)
     else:
         forget_force(task)

@@ -140,27 +140,27 @@ def _polynomials(times, q, v, a):
     return powers
 
 
-def segment_coefficients(duration, way, rates=None, seconds=None):
+def segment_coefficients(duration, change, rates=None, seconds=None):
     """
-    Return the coefficients (5, ...) of time¹ ... time⁵ of a motion by ``way`` in ``duration``, s.
+    Return the coefficients (5, ...) of time¹ ... time⁵ of a motion by ``change`` in some time, s.
 
     Linear without rates, cubic with rates, quintic with second derivatives, too: pairs of arrays at
     the first and at the second point.
     """
     h = duration
-    result = np.zeros((5, *np.shape(way)))
+    result = np.zeros((5, *np.shape(change)))
     if rates is None:
-        result[0] = way / h
+        result[0] = change / h
         return result
     v0, v1 = (h * rate for rate in rates)
     if seconds is None:
-        result[:3] = v0, 3.0 * way - 2.0 * v0 - v1, v0 + v1 - 2.0 * way
+        result[:3] = v0, 3.0 * change - 2.0 * v0 - v1, v0 + v1 - 2.0 * change
     else:
         a0, a1 = (h * h * second for second in seconds)
         result[:] = (v0, 0.5 * a0,
-                     10.0 * way - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
-                     -15.0 * way + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
-                     6.0 * way - 3.0 * (v0 + v1) + 0.5 * (a1 - a0))
+                     10.0 * change - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
+                     -15.0 * change + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
+                     6.0 * change - 3.0 * (v0 + v1) + 0.5 * (a1 - a0))
     for k in range(5):
         result[k] /= h ** (k + 1.0)
     return result
@@ -234,7 +234,7 @@ class _Segment:
 
     def __init__(self, before, after):
         phi = vector_from_matrix(after.R @ before.R.T)
-        way = np.concatenate([after.position - before.position, phi])
+        change = np.concatenate([after.position - before.position, phi])
         rates = seconds = None
         if before.twist is not None:
             rate = after.twist.copy()
@@ -247,7 +247,7 @@ class _Segment:
         self._R = before.R
         self._powers = np.zeros((6, 6))  # [k]: of time^k
         self._powers[0] = np.concatenate([before.position, np.zeros(3)])
-        self._powers[1:] = segment_coefficients(after.time - before.time, way, rates, seconds)
+        self._powers[1:] = segment_coefficients(after.time - before.time, change, rates, seconds)
 
     def sample(self, time):
         t = time ** np.arange(6)

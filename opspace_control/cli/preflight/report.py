@@ -17,7 +17,6 @@ from opspace_control.control.margins import loop_margins
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState
 from opspace_control.model.assembly import BASE
-from opspace_control.model.nodes import PRISMATIC
 from opspace_control.model.urdf import read_urdf, urdf_text
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.joints import unknown_joints
@@ -101,8 +100,7 @@ def _read_parameters(path, frames, findings):
     # A wildcard holds for all nodes; only a block of its own is meant for the simulator.
     simulated = file.of_node('opspace_simulator') if file and any(
         name.endswith('opspace_simulator') for name in file.nodes) else {}
-    start = {name.removeprefix('initial_positions.'): value for name, value in simulated.items()
-             if name.startswith('initial_positions.')}
+    start = file.start() if simulated else {}
     refused += refusals(simulated, simulator_table(simulated))
     findings += map(verdict.failure, refused)
     if file:
@@ -156,14 +154,13 @@ def _home(model, start, wanted, report):
 
 
 def _robot(model, description, joints, command_given):
-    def named(mask):
-        return [name for name, yes in zip(model.dof_names, mask, strict=True) if yes]
     return {
         'name': model.name, 'root_link': model.root_link, 'floating_base': model.floating_base,
         'degrees_of_freedom': model.nv, 'links': len(description.links),
         'mass': float(sum(link.mass for link in description.links.values())),
         'commanded': list(joints), 'command_given': command_given,
-        'passive': named(model.passive), 'locked': named(model.locked),
+        'passive': list(model.names_of(model.passive)),
+        'locked': list(model.names_of(model.locked)),
         'mimics': {name: list(values) for name, values in model.mimics.items()},
         'effort_joints': list(model.effort_joints),
         'hardware': [{'name': block.name, 'type': block.type, 'command_interfaces': {
@@ -180,10 +177,9 @@ def _joints(model, joints, home):
         model, postures.random_postures(model, home, _fewer(_POSTURES, model))))
     margins = postures.limit_margins(model, home)
     status = np.where(model.locked, 'locked', np.where(model.passive, 'passive', 'active'))
-    slides = set(model.nodes['v_index'][model.nodes['kind'] == PRISMATIC].tolist())
     return [{
         'name': name, 'status': str(status[k]), 'commanded': name in joints,
-        'unit': 'N' if k in slides else 'N·m',
+        'unit': 'N' if model.slides[k] else 'N·m',
         'home': float(home[model.q_index[k]]),
         'lower': float(model.lower_position_limits[k]),
         'upper': float(model.upper_position_limits[k]), 'margin': float(margins[k]),

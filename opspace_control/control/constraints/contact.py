@@ -106,14 +106,14 @@ class Contact(Constraint):
             return (0.0, 0.0, 0.0, np.inf, np.inf), (1.0, 0.0, 0.0)
         sole = np.array(sole, float)
         fits = sole.shape == (2, 3) and np.isfinite(sole).all() and kind != 'point'
-        way = sole[1] - sole[0] if fits else np.zeros(3)
-        if not (way if kind == 'line' else way[:2]).any():
+        diagonal = sole[1] - sole[0] if fits else np.zeros(3)
+        if not (diagonal if kind == 'line' else diagonal[:2]).any():
             raise self._refusal('sole', sole, 'Give two opposite corners, (2, 3), of a surface '
                                 'contact, or the two ends of a line.')
-        if kind == 'line' or not way[:2].all():
-            length = np.linalg.norm(way)
-            return (*sole.mean(axis=0), 0.5 * length, 0.0), way / length
-        return (*sole.mean(axis=0), *abs(way[:2]) / 2.0), (1.0, 0.0, 0.0)
+        if kind == 'line' or not diagonal[:2].all():
+            length = np.linalg.norm(diagonal)
+            return (*sole.mean(axis=0), 0.5 * length, 0.0), diagonal / length
+        return (*sole.mean(axis=0), *abs(diagonal[:2]) / 2.0), (1.0, 0.0, 0.0)
 
     @property
     def kind(self):

@@ -115,8 +115,7 @@ def check_fingertips(grasp, model, state, passive):
     ``passive`` (nv,) says which joints have no drive.
     """
     carrying = abs(model.jacobian(state, grasp.effectors)).max(axis=0) > 0.0
-    undriven = [name for name, one, other in zip(model.dof_names, carrying, passive, strict=True)
-            if one and other]
+    undriven = model.names_of(carrying & passive)
     if undriven:
         raise ControlError(
             f"Grasp '{grasp.name}': {', '.join(undriven)} has no drive.", grasp=grasp.name,

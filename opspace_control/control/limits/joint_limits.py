@@ -123,7 +123,7 @@ class JointLimits:
         fastest = np.where(np.isfinite(self.velocity), self.velocity, _ORDINARY_SPEED)
         needed = fastest / LONGEST_STOP
         weak = model.active & (model.q_index >= 0) & (self._strength < needed)
-        self.weak = tuple(model.dof_names[k] for k in np.flatnonzero(weak))
+        self.weak = model.names_of(weak)
         self.acceleration = np.clip(self._strength, needed, fastest / SHORTEST_STOP)
         if self._given is not None:
             self.acceleration = _accelerations(model, self._given, self.acceleration)

@@ -4,10 +4,16 @@
 
 
 from opspace_control.collision.data import set_influence
+from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
+from opspace_control.control.data import BoundedScratch, Memory, RestingRows
 from opspace_control.control.limits.distance_limits import COUNTED, FEATURE_ZONE, DistanceLimits
+from opspace_control.control.limits.distances import Distances
 from opspace_control.control.limits.joint_limits import JointLimits
-from opspace_control.control.limits.kinds import check_kinds
-from opspace_control.control.storage import make_bounded
+from opspace_control.control.limits.kinds import KINDS, check_kinds
+from opspace_control.control.singular.direction_motion import DIRECTION_ROWS
+from opspace_control.control.solver.level_inverse import Decomposition
+from opspace_control.control.solver.levels import LEVEL_SCRATCH
+from opspace_control.dynamics.data import make_arrays
 from opspace_control.errors import ControlError
 
 # Numbers of `LIMIT` that follow from those of `JointLimits`, and of `CYCLE`.
@@ -59,7 +65,7 @@ class KeptLimits:
         self._model, self._nodes, self._cycle = distances.model, nodes, cycle
         model = distances.model
         self.records = self._checked(limits).records(nodes)
-        self.memory, self.scratch = make_bounded(
+        self.memory, self.scratch = _make_arrays(
             nodes.size, model.nv, constraints, rows, levels, distances.capacity)
         self.distances = None
         self.set_distances(distances)
@@ -121,3 +127,25 @@ class KeptLimits:
             raise ControlError(f'limits = {limits!r} cannot be used.',
                                cure='Give JointLimits(model) of the same model.')
         return limits
+
+
+def _make_arrays(nodes, dofs, constraints, rows, levels, near):
+    """
+    Return the `Memory` and the `BoundedScratch` of a controller.
+
+    Parameters
+    ----------
+    nodes, dofs, constraints, rows, levels, near : int
+        The numbers of nodes, degrees of freedom, constraints, rows of the stack, levels of tasks,
+        and near pairs at most.
+
+    """
+    b, levels = CONTACT_BOUNDS * constraints, max(levels, 1)
+    m = KINDS * dofs + b + near
+    sizes = {'n': nodes, 'nv': dofs, 'k': rows, 't': rows, '2t+1': 2 * rows + 1, 'm': m,
+             'N': m + rows, 'b': b, '6c': 6 * constraints, 'd': near, 'l': levels,
+             'l+1': levels + 1, 'l+2': levels + 2, 'LEVEL_SCRATCH': LEVEL_SCRATCH,
+             'DIRECTION_ROWS': DIRECTION_ROWS, 'nv,k': max(dofs, rows, 12)}
+    return make_arrays(Memory, sizes), make_arrays(
+        BoundedScratch, sizes, distances=make_arrays(Distances, sizes), resting_rows=make_arrays(
+            RestingRows, sizes, level=make_arrays(Decomposition, {'k': m})))

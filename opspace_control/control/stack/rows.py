@@ -77,7 +77,7 @@ def stack_task(task, points, e, cycle, states, sensors, stack):
     for r in range(6):
         k, part = 6 * e + r, r - r % 3
         stack[ACTIVATION, k] = task.row_activation[r]
-        stack[APPLIED, k] = task.press[r]
+        stack[APPLIED, k] = task.applied_wrench[r]
         stack[SINGLE_JOINT, k] = stack[MOVING, k] = stack[COMPLIANT, k] = 0.0
         along = axes[r // 3, :, r - part]
         stack[FORCE, k] = task.acceleration[r] - (

@@ -75,7 +75,7 @@ def status_of(model, commanded, parameters):
 
 def named_dofs(model, dofs):
     """Return the names of some degrees of freedom, (nv,) bool, as text."""
-    return ', '.join(model.dof_names[k] for k in np.flatnonzero(dofs)) or 'none'
+    return ', '.join(model.names_of(dofs)) or 'none'
 
 
 _NONE = -1.0  # a value below zero: the common value is used

@@ -66,6 +66,12 @@ class ParameterFile:
                 values.update(_flat(block, ''))
         return values
 
+    def start(self):
+        """Return joint -> initial position, rad or m, of the simulator."""
+        return {name.removeprefix('initial_positions.'): value
+                for name, value in self.of_node('opspace_simulator').items()
+                if name.startswith('initial_positions.')}
+
 
 def refusals(values, table):
     """Yield a RosInterfaceError for each value, by name, that a node of this table refuses."""

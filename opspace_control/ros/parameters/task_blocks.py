@@ -7,7 +7,19 @@ from collections import ChainMap
 
 import numpy as np
 
-from opspace_control import tasks
+from opspace_control import (
+    CenterOfMassTask,
+    ForceControl,
+    ForceSensor,
+    ForceTask,
+    Impedance,
+    JerkLimits,
+    JointTask,
+    OrientationTask,
+    PoseTask,
+    PositionTask,
+    RelativeTask,
+)
 from opspace_control.control.constraints.contact import Contact
 from opspace_control.control.grasping.grasp import Grasp
 from opspace_control.control.grasping.grasp_force import GraspForce
@@ -17,9 +29,9 @@ from opspace_control.model.topology import nearest
 from opspace_control.tasks.arguments import AXES
 
 TASK_TYPES = {
-    'pose': tasks.PoseTask, 'position': tasks.PositionTask, 'orientation': tasks.OrientationTask,
-    'force': tasks.ForceTask, 'relative': tasks.RelativeTask,
-    'center_of_mass': tasks.CenterOfMassTask, 'joint': tasks.JointTask}
+    'pose': PoseTask, 'position': PositionTask, 'orientation': OrientationTask,
+    'force': ForceTask, 'relative': RelativeTask,
+    'center_of_mass': CenterOfMassTask, 'joint': JointTask}
 _GAINS = ('kp', 'ki', 'damping')
 _CONTACT = ('max_force', 'max_moment', 'approach_velocity', 'approach_rate', 'contact_force',
             'contact_moment', 'impact_time')
@@ -33,7 +45,7 @@ _SENSOR = ('bias', 'tool_mass', 'tool_center', 'cutoff', 'timeout')
 
 def make_sensors(parameters):
     """Return the sensors by name, or raise a TaskError if their parameters cannot be used."""
-    return {name: tasks.ForceSensor(parameters[f'{name}.frame'] or name, name=name,
+    return {name: ForceSensor(parameters[f'{name}.frame'] or name, name=name,
                               **{key: parameters[f'{name}.{key}'] for key in _SENSOR})
             for name in parameters['sensors']}
 
@@ -48,13 +60,13 @@ def make_task(name, parameters, sensors=None):
         return parameters[f'{name}.{key}']
 
     kind = TASK_TYPES[value('type')]
-    if kind is tasks.JointTask:
-        return tasks.JointTask(value('joints'), name=name, kp=value('kp'), kd=value('kd'),
+    if kind is JointTask:
+        return JointTask(value('joints'), name=name, kp=value('kp'), kd=value('kd'),
                          max_velocity=value('max_velocity'), priority=value('priority'))
     if value('joints'):
         raise RosInterfaceError(f"{name}.joints: a task of type {value('type')} moves a link.",
                                 task=name, cure=f'Set {name}.type to joint, or leave joints out.')
-    if value('reference') and kind is not tasks.RelativeTask:
+    if value('reference') and kind is not RelativeTask:
         raise RosInterfaceError(f"{name}.reference: a task of type {value('type')} has none.",
                                 task=name, cure=f'Set {name}.type to relative, or leave it out.')
     sensors = make_sensors(parameters) if sensors is None else sensors
@@ -62,22 +74,22 @@ def make_task(name, parameters, sensors=None):
     if sensor and sensor not in sensors:
         raise RosInterfaceError(f"{name}.sensor: there is no sensor '{sensor}'.", sensor=sensor,
                                 cure=nearest(sensor, sensors) if sensors else 'Name it in sensors.')
-    force = tasks.ForceControl(sensors[sensor] if sensor else None, **{
+    force = ForceControl(sensors[sensor] if sensor else None, **{
         key: value(f'force.{key}') for key in _GAINS})
     for key in _CONTACT:
         setattr(force, key, value(f'force.{key}'))
     options = {'name': name, 'force': force, 'priority': value('priority'),
                **_axes_of(kind, *map(value, _AXES))}
-    if kind is tasks.ForceTask:
+    if kind is ForceTask:
         del options['axes']
     else:
         options |= {'kp': value('kp'), 'kd': value('kd'), 'mode': value('mode'),
-                    'impedance': tasks.Impedance(value('stiffness'), value('damping_ratio')),
+                    'impedance': Impedance(value('stiffness'), value('damping_ratio')),
                     'trajectory': read_trajectory_limits(name, parameters),
                     **{key: value(key) for key in _LIMITS}}
-    if kind is tasks.CenterOfMassTask:
+    if kind is CenterOfMassTask:
         return kind(value('frame') or None, **options)
-    if kind is tasks.RelativeTask:
+    if kind is RelativeTask:
         options['reference'] = value('reference')
     return kind(value('frame') or name, **options)
 
@@ -93,7 +105,7 @@ def read_trajectory_limits(name, parameters):
     """Return the JerkLimits of a task's block; None without online trajectories."""
     if parameters[f'{name}.trajectory'] != 'ruckig':
         return None
-    return tasks.JerkLimits(**{
+    return JerkLimits(**{
         key: parameters[f'{name}.{other}'] for key, other in _JERK_LIMITS.items()})
 
 
@@ -111,7 +123,7 @@ def apply_task(task, parameters, changed):
            if name.startswith(prefix)}
     if not own:
         return
-    if isinstance(task, tasks.JointTask):
+    if isinstance(task, JointTask):
         _apply_motion(task, own, ('max_velocity',))
         return
     if not own.keys().isdisjoint(_AXES):
@@ -122,7 +134,7 @@ def apply_task(task, parameters, changed):
     for key in _CONTACT:
         if f'force.{key}' in own:
             setattr(task.force, key, own[f'force.{key}'])
-    if isinstance(task, tasks.PoseTask):
+    if isinstance(task, PoseTask):
         _apply_motion(task, own, _LIMITS)
         task.impedance.set(own.get('stiffness'), own.get('damping_ratio'))
         task.mode = own.get('mode', task.mode)
@@ -158,7 +170,7 @@ def apply_sensor(sensor, parameters, changed):
 
 def _axes_of(kind, axes, force_axes, axes_frame, axes_rotation):
     """Return the four parameters of axes as arguments of a kind of task."""
-    foreign = AXES if kind is tasks.ForceTask else set(AXES) - set(kind.possible_axes)
+    foreign = AXES if kind is ForceTask else set(AXES) - set(kind.possible_axes)
     frames = axes_frame.split()
     return {'axes': ' '.join(axis for axis in axes.split() if axis not in foreign),
             'force_axes': force_axes,
