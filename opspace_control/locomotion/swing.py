@@ -37,20 +37,20 @@ def swing(start, end, clearance, s, duration):
         Of the whole swing, s.
 
     """
-    way, rate = end - start, 1.0 / duration
+    step, rate = end - start, 1.0 / duration
     (x, dx, ddx), (z, dz, ddz) = _along(s), _above(s)
-    position, velocity, acceleration = start + x * way, rate * dx * way, rate * rate * ddx * way
+    position, velocity, acceleration = start + x * step, rate * dx * step, rate * rate * ddx * step
     position[2] += z * clearance
     velocity[2] += rate * dz * clearance
     acceleration[2] += rate * rate * ddz * clearance
     return position, velocity, acceleration
 
 
-def raise_lagging(goal, position, velocity, way):
+def raise_lagging(goal, position, velocity, step):
     """
     Raise the goal of a foot that lags behind it, as at the face of a step.
 
-    What blocks a foot is pushed forward by ``Λ (kp e + kd ė)``, e being the lag along the ``way``.
+    What blocks a foot is pushed forward by ``Λ (kp e + kd ė)``, e being the lag along the ``step``.
     A friction of μ keeps it there against μ times this force. The goal is raised by the lag: then
     the foot is pushed up as much as forward, and rises for any μ below 1.
 
@@ -58,15 +58,15 @@ def raise_lagging(goal, position, velocity, way):
     ----------
     goal : tuple of (3,) arrays
         Position, velocity, and what else, of `swing`; changed in place.
-    position, velocity, way : (3,) arrays
+    position, velocity, step : (3,) arrays
         Of the foot, m and m/s, and from where it left the ground to where it will touch it, m,
         world axes.
 
     """
-    length = math.hypot(way[0], way[1])
+    length = math.hypot(step[0], step[1])
     if length == 0.0:
         return
-    x, y = way[:2] / length
+    x, y = step[:2] / length
     lag, rate = ((at[:2] - actual[:2]) @ (x, y)
                  for at, actual in zip(goal[:2], (position, velocity), strict=True))
     if lag > 0.0:

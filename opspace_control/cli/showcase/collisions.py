@@ -55,15 +55,15 @@ class Ball:
     name: str
     radius: float  # m
     center: tuple  # (3,) m
-    way: tuple     # (3,) from there to where it turns, m
+    swing: tuple   # (3,) from there to where it turns, m
     period: float  # s
     phase: float   # rad
 
     def at(self, now):
         """Return position (3,), m, and velocity (3,), m/s, at a time, s."""
-        rate, way = 2.0 * np.pi / self.period, np.array(self.way)
+        rate, swing = 2.0 * np.pi / self.period, np.array(self.swing)
         angle = rate * now + self.phase
-        return self.center + np.sin(angle) * way, rate * np.cos(angle) * way
+        return self.center + np.sin(angle) * swing, rate * np.cos(angle) * swing
 
     def shape(self):
         """Return the Shape."""

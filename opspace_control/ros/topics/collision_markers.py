@@ -3,20 +3,19 @@
 """Collision shapes and pairs that are near each other, as markers for RViz and the view."""
 
 import numpy as np
-from rclpy.duration import Duration
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
 from opspace_control.collision import Kind
 from opspace_control.ros.middleware.conversions import fill_message, point_message
+from opspace_control.ros.topics.markers import RED, YELLOW, make_marker
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
 # Namespaces: lines between the nearest points of pairs that have a bound, and the shapes.
 NEAR, SHAPES = 'near pairs', 'collision shapes'
 _LINE = 0.004  # m, thickness
 _EVERY = 1.0   # s, between two messages with shapes
-_YELLOW, _RED, _GREY = (ColorRGBA(r=r, g=g, b=b, a=a) for r, g, b, a in (
-    (1.0, 0.8, 0.1, 0.9), (0.9, 0.1, 0.1, 0.9), (0.5, 0.6, 0.9, 0.35)))
+_BLUISH = ColorRGBA(r=0.5, g=0.6, b=0.9, a=0.35)
 
 
 class CollisionMarkers:
@@ -37,8 +36,9 @@ class CollisionMarkers:
             return []
         active = {limit.name for limit in self._controller.active_limits
                   if limit.limit == 'distance'}
-        lines = [self._marker(stamp, NEAR, number, Marker.LINE_LIST, color, 0.3, _LINE)
-                 for number, color in enumerate((_YELLOW, _RED))]
+        lines = [make_marker(self._frames.base, Marker.LINE_LIST, color, [_LINE], namespace=NEAR,
+                             number=number, lifetime=0.3, stamp=stamp)
+                 for number, color in enumerate((YELLOW, RED))]
         for pair in self._controller.urgent_pairs:
             lines[f'{pair.first} and {pair.second}' in active].points += [
                 point_message(pair.first_point), point_message(pair.second_point)]
@@ -52,7 +52,9 @@ class CollisionMarkers:
         markers = []
         for shape in self._controller.shapes:
             for kind, size, along in _parts(shape):
-                marker = self._marker(stamp, SHAPES, len(markers), kind, _GREY, 3.0 * _EVERY, *size)
+                marker = make_marker(
+                    self._frames.base, kind, _BLUISH, size, namespace=SHAPES, number=len(markers),
+                    lifetime=3.0 * _EVERY, stamp=stamp)
                 R = np.array(shape.rotation)
                 fill_message(marker.pose, np.concatenate([
                     shape.position + along * R[:, 2], quaternion_from_matrix(R)]))
@@ -61,15 +63,6 @@ class CollisionMarkers:
                     marker.frame_locked = True
                 markers.append(marker)
         return markers
-
-    def _marker(self, stamp, namespace, number, kind, color, lifetime, *scale):
-        marker = Marker(ns=namespace, id=number, type=kind, color=color,
-                        lifetime=Duration(seconds=lifetime).to_msg())
-        marker.header.frame_id, marker.header.stamp = self._frames.base, stamp
-        marker.pose.orientation.w = 1.0
-        for axis, value in zip('xyz', scale, strict=False):
-            setattr(marker.scale, axis, value)
-        return marker
 
 
 def _parts(shape):

@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contact forces with friction cones, slip, and footholds, as markers for RViz."""
 
+from functools import partial
+
 import numpy as np
-from rclpy.duration import Duration
-from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
 from opspace_control.ros.middleware.conversions import point_message
 from opspace_control.ros.parameters.task_blocks import contacts_of
 from opspace_control.ros.topics.contacts import SLIDES, slip_velocity
+from opspace_control.ros.topics.markers import BLUE, GREEN, GREY, ORANGE, RED, make_marker
 
 # Namespaces: forces, cones and slip of contacts; places where feet will be put down.
 FORCES, CONES, SLIP, FOOTHOLDS = 'contact forces', 'friction cones', 'slip', 'footholds'
@@ -21,9 +22,7 @@ _LINE = 0.008    # m, thickness
 _FOOT = 0.03     # m, diameter of a foothold
 _UNLOADED = 0.01  # part of the weight below which a foot has no load
 _AT_BOUND = 0.99  # part of friction in use
-_LIFETIME = Duration(seconds=0.2).to_msg()
-_GREEN, _RED, _GREY, _BLUE, _ORANGE = (ColorRGBA(r=r, g=g, b=b, a=0.9) for r, g, b in (
-    (0.1, 0.8, 0.1), (0.9, 0.1, 0.1), (0.6, 0.6, 0.6), (0.1, 0.3, 1.0), (1.0, 0.5, 0.0)))
+_LIFETIME = 0.2  # s
 
 
 class ContactMarkers:
@@ -46,37 +45,29 @@ class ContactMarkers:
         engaged = [contact for contact in self._contacts if contact.closed]
         poses = self._controller.model.forward_kinematics(
             self._cycle.state, [contact.frame for contact in engaged]) if engaged else {}
-        markers = []
+        markers, make = [], partial(make_marker, self._frame, lifetime=_LIFETIME, stamp=stamp)
         for number, contact in enumerate(engaged):
             place = poses[contact.frame][:3, 3]
             force = (contact.force - contact.internal_wrench)[:3]
-            color = (_GREY if contact.load < _UNLOADED * self._weight
-                     else _RED if contact.slip > _AT_BOUND else _GREEN)
-            arrow = self._marker(stamp, FORCES, number, Marker.ARROW, color, _LINE, 2.0 * _LINE)
+            color = (GREY if contact.load < _UNLOADED * self._weight
+                     else RED if contact.slip > _AT_BOUND else GREEN)
+            arrow = make(Marker.ARROW, color, (_LINE, 2.0 * _LINE), namespace=FORCES, number=number)
             arrow.points = [
                 point_message(place), point_message(place + _WEIGHT / self._weight * force)]
-            cone = self._marker(stamp, CONES, number, Marker.LINE_LIST, color, 0.5 * _LINE)
+            cone = make(Marker.LINE_LIST, color, [0.5 * _LINE], namespace=CONES, number=number)
             cone.points = [point_message(place + line) for line in _cone(contact)]
             markers += [arrow, cone]
             slip = slip_velocity(self._controller, contact, self._cycle.state)
             if np.linalg.norm(slip) > SLIDES:
-                slide = self._marker(
-                    stamp, SLIP, number, Marker.ARROW, _ORANGE, 2.0 * _LINE, 4.0 * _LINE)
+                slide = make(Marker.ARROW, ORANGE, (2.0 * _LINE, 4.0 * _LINE), namespace=SLIP,
+                             number=number)
                 slide.points = [point_message(place), point_message(place + _PER_SPEED * slip)]
                 markers.append(slide)
         for number, place in enumerate(self._footholds()):
-            sphere = self._marker(stamp, FOOTHOLDS, number, Marker.SPHERE, _BLUE, *3 * [_FOOT])
+            sphere = make(Marker.SPHERE, BLUE, 3 * [_FOOT], namespace=FOOTHOLDS, number=number)
             sphere.pose.position = point_message(place)
             markers.append(sphere)
         return markers
-
-    def _marker(self, stamp, namespace, number, kind, color, *scale):
-        marker = Marker(ns=namespace, id=number, type=kind, color=color, lifetime=_LIFETIME)
-        marker.header.frame_id, marker.header.stamp = self._frame, stamp
-        marker.pose.orientation.w = 1.0
-        for axis, value in zip('xyz', scale, strict=False):
-            setattr(marker.scale, axis, value)
-        return marker
 
 
 def _cone(contact):

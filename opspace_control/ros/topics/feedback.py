@@ -6,14 +6,13 @@ from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import Point, PoseStamped, TransformStamped, TwistStamped, WrenchStamped
-from rclpy.duration import Duration
-from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control.control.split import SOURCES, split_efforts
 from opspace_control.ros.middleware.conversions import TFMessage, fill_message, point_message
 from opspace_control.ros.middleware.endpoints import TF
 from opspace_control.ros.middleware.joint_messages import joint_state
+from opspace_control.ros.topics.markers import BLUE, GREEN, RED, YELLOW, make_marker
 from opspace_control.tasks.joint import JointTask
 from opspace_control.tasks.pose import PoseTask
 from opspace_control.tasks.pose_kinds import CenterOfMassTask
@@ -22,10 +21,7 @@ _AXIS = 0.1            # m, of a goal's axes
 _LINE = 0.006          # m, thickness
 _PER_NEWTON = 0.005    # m, of a force's arrow
 _LEAST_FORCE = 0.5     # N
-_LIFETIME = Duration(seconds=1).to_msg()  # they disappear with the controller
-_RED, _GREEN, _BLUE, _YELLOW = (
-    ColorRGBA(r=r, g=g, b=b, a=0.9) for r, g, b in (
-        (0.9, 0.1, 0.1), (0.1, 0.8, 0.1), (0.1, 0.3, 1.0), (1.0, 0.8, 0.1)))
+_LIFETIME = 1.0        # s: they disappear with the controller
 
 
 def add_task_topics(feedback, controller, frames):
@@ -139,13 +135,17 @@ def add_markers(feedback, controller, frames, broadcast, others):
 
 def _markers(task, frame):
     """Return the markers of a task: goal, error and force."""
-    goal = _marker(frame, task, 0, Marker.LINE_LIST, _LINE)
-    for color, tip in ((_RED, (_AXIS, 0.0, 0.0)), (_GREEN, (0.0, _AXIS, 0.0)),
-                       (_BLUE, (0.0, 0.0, _AXIS))):
+    goal, error, force = (
+        make_marker(frame, kind, YELLOW, scale, namespace=task.name, number=number,
+                    lifetime=_LIFETIME)
+        for number, (kind, scale) in enumerate((
+            (Marker.LINE_LIST, [_LINE]), (Marker.LINE_STRIP, [_LINE / 2.0]),
+            (Marker.ARROW, (_LINE, 2.0 * _LINE)))))
+    for color, tip in ((RED, (_AXIS, 0.0, 0.0)), (GREEN, (0.0, _AXIS, 0.0)),
+                       (BLUE, (0.0, 0.0, _AXIS))):
         goal.points += [Point(), point_message(tip)]
         goal.colors += [color, color]
-    return (goal, _marker(frame, task, 1, Marker.LINE_STRIP, _LINE / 2.0),
-            _marker(frame, task, 2, Marker.ARROW, _LINE, 2.0 * _LINE))
+    return goal, error, force
 
 
 def _fill_markers(message, sets, others, stamp):
@@ -176,12 +176,3 @@ def _fill_transforms(message, pairs, stamp):
             stamped.header.stamp = stamp
             fill_message(stamped.transform, task.target)
             message.transforms.append(stamped)
-
-
-def _marker(frame, task, number, kind, *scale):
-    marker = Marker(ns=task.name, id=number, type=kind, color=_YELLOW, lifetime=_LIFETIME)
-    marker.header.frame_id = frame
-    marker.pose.orientation.w = 1.0
-    for axis, value in zip('xyz', scale, strict=False):
-        setattr(marker.scale, axis, value)
-    return marker
