@@ -127,7 +127,8 @@ def test_feet_that_slide_are_shown(b1):
         stamp = marker.header.stamp
         speed = speeds[1000 * stamp.sec + round(1e-6 * stamp.nanosec)][marker.id]
         assert speed[1] > 0.3
-        np.testing.assert_allclose(np.subtract(end, start), 0.3 * speed, atol=1e-6)
+        # The ground is level only as far as its normal, of where the feet are, is exact.
+        np.testing.assert_allclose(np.subtract(end, start), 0.3 * speed, atol=3e-4)
 
 
 def foot_speeds(physics):
