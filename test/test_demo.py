@@ -138,11 +138,14 @@ class TestRecord:
         return Record(plan, reach, ('left_hand', 'right_hand'), limits), reach, start
 
     def follow(self, record, reach, start, reached):
+        postures = {}
         for now in np.arange(0.0, SECONDS, 0.2):
             goal = record.plan.goal_at(now)
-            goals = record.plan.goals[goal] if goal >= 0 else record.plan.home
-            posture = reach.posture_at(goals, start)[0] if goal < reached else start + 0.1
-            record.add(now, sight(reach, now, posture, 5.0))
+            if goal not in postures:
+                goals = record.plan.goals[goal] if goal >= 0 else record.plan.home
+                postures[goal] = (
+                    reach.posture_at(goals, start)[0] if goal < reached else start + 0.1)
+            record.add(now, sight(reach, now, postures[goal], 5.0))
 
     def test_success(self, record):
         record, reach, start = record

@@ -54,7 +54,7 @@ class Measurements:
 
     def restart(self):
         """Forget earlier states, and begin with the first noise."""
-        self._rng = np.random.default_rng(self._robot.reality.seed)
+        self._rng = None  # made with the first noise, which most robots do not have
         self._joints, self._base, self._last = DelayLine(), DelayLine(), None
 
     def record(self):
@@ -74,11 +74,17 @@ class Measurements:
             self._last = now, Measurement(*self._noisy_joints(*joints), base_time, *base)
         return self._last[1]
 
+    def _noise(self, deviation, count=None):
+        """Return white, Gaussian noise of standard deviations, the same after each restart."""
+        if self._rng is None:
+            self._rng = np.random.default_rng(self._robot.reality.seed)
+        return self._rng.normal(0.0, deviation, count)
+
     def _noisy_base(self, pose, twist):
         noise = self._robot.reality.base_noise
         if not (any(noise) and self._robot.floating_base):
             return pose, twist
-        errors = self._rng.normal(0.0, np.repeat(noise, 3))
+        errors = self._noise(np.repeat(noise, 3))
         angle, turned, quaternion = np.linalg.norm(errors[3:6]), np.empty(4), np.empty(4)
         mujoco.mju_axisAngle2Quat(turned, errors[3:6] / max(angle, np.finfo(float).tiny), angle)
         mujoco.mju_mulQuat(quaternion, turned, pose[[6, 3, 4, 5]])
@@ -88,10 +94,9 @@ class Measurements:
     def _noisy_joints(self, positions, velocities):
         reality = self._robot.reality
         if reality.position_noise:
-            positions = positions + self._rng.normal(0.0, reality.position_noise, len(positions))
+            positions = positions + self._noise(reality.position_noise, len(positions))
         if reality.velocity_noise:
-            velocities = velocities + self._rng.normal(
-                0.0, reality.velocity_noise, len(velocities))
+            velocities = velocities + self._noise(reality.velocity_noise, len(velocities))
         if reality.position_resolution:
             positions = reality.position_resolution * np.round(
                 positions / reality.position_resolution)

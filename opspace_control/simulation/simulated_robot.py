@@ -199,7 +199,7 @@ class SimulatedRobot(ObservableRobot):
         if not self.floating_base and not (base_pose is None and base_twist is None):
             raise SimulationError('The base is fixed: it takes no pose and no twist.',
                                   cure='Use floating_base=True.')
-        base = base_state(base_pose, base_twist)
+        base = base_state(base_pose, base_twist) if self.floating_base else None
         mujoco.mj_resetData(self.model, self.data)
         self._wrenches.clear()
         self._drives.reset()
