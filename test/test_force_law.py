@@ -7,7 +7,7 @@ import pytest
 from law_bench import LawBench, PointAtWall
 
 from opspace_control import ForceControl, ForceSensor, ForceTask, PoseTask
-from opspace_control.tasks.sensor import TRUST_TIME
+from opspace_control.tasks.sensor import VALIDITY_TIME
 
 WANTED = 20.0  # N
 
@@ -24,7 +24,7 @@ def law_with(measured, **force):
     """Return a task without transitions, and a bench in which it feels this force."""
     task = pressing(axes='x y z rx ry rz', approach=(0.0, 0.0), **force)
     bench = LawBench(task)
-    bench.sensors['gravity'], bench.sensors['trust'] = 0.0, 1.0
+    bench.sensors['gravity'], bench.sensors['validity'] = 0.0, 1.0
     task.force.sensor.cutoff = np.inf
     task.force.sensor.update(-np.asarray(measured, float))
     return task, bench
@@ -270,11 +270,11 @@ class TestFeedback:
         assert not task.force.closed_loop and task.force.measured is None
         assert task.force.contact == 'contact'
         assert forces[-1] == pytest.approx(WANTED + 5.0, rel=1e-3)
-        assert abs(np.diff(wrenches[:, 2])).max() < 2.0 * 5.0 * 1e-3 / TRUST_TIME + 0.1
+        assert abs(np.diff(wrenches[:, 2])).max() < 2.0 * 5.0 * 1e-3 / VALIDITY_TIME + 0.1
         plant.sensing = True
         forces, wrenches = plant.run(1.0)
         assert forces[-1] == pytest.approx(WANTED, rel=1e-2)
-        assert abs(np.diff(wrenches[:, 2])).max() < 2.0 * 5.0 * 1e-3 / TRUST_TIME + 0.1
+        assert abs(np.diff(wrenches[:, 2])).max() < 2.0 * 5.0 * 1e-3 / VALIDITY_TIME + 0.1
 
     @pytest.mark.parametrize('stiffness', [1e3, 1e4, 1e5, 1e6])
     def test_no_elastic_wall_rings_up_to_the_kp_that_is_promised(self, stiffness):

@@ -165,7 +165,7 @@ class TestSensor:
     def measure(self, sensing, reading, frame=''):
         """Let the sensor read something and return the wrench that is measured of it."""
         heard = self.heard_of(sensing)
-        for _ in range(20):  # until there is trust
+        for _ in range(20):  # until readings are valid
             sensing.feel(reading, frame)
             sensing.after(10)
         del heard[:]

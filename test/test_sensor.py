@@ -8,7 +8,7 @@ from law_bench import LawBench
 
 from opspace_control import ForceControl, ForceSensor, PoseTask, TaskError
 from opspace_control.dynamics.preparation import GRAVITY
-from opspace_control.tasks.sensor import TRUST_TIME
+from opspace_control.tasks.sensor import VALIDITY_TIME
 
 MASS, CENTER = 0.8, np.array([0.01, -0.02, 0.07])
 BIAS = np.array([1.0, -2.0, 3.0, 0.1, -0.2, 0.3])
@@ -93,17 +93,17 @@ def test_the_first_reading_counts_at_once():
 
 def test_trust_is_won_and_lost_by_and_by(sensor):
     bench = bench_of(sensor)
-    trust = []
+    validity = []
     for k in range(500):
         if k < 200 or k >= 400:
             sensor.update(BIAS)
         bench.cycle()
-        trust.append(bench.sensors['trust'][0])
+        validity.append(bench.sensors['validity'][0])
         assert sensor.fresh == (k < 298 or k >= 400)  # until timeout
-    trust = np.array(trust)
-    assert abs(np.diff(trust)).max() == pytest.approx(1e-3 / TRUST_TIME)
-    assert trust[199] == trust[297] == 1.0 and trust[399] == pytest.approx(0.0, abs=1e-9)
-    assert trust[499] == pytest.approx(1.0)
+    validity = np.array(validity)
+    assert abs(np.diff(validity)).max() == pytest.approx(1e-3 / VALIDITY_TIME)
+    assert validity[199] == validity[297] == 1.0 and validity[399] == pytest.approx(0.0, abs=1e-9)
+    assert validity[499] == pytest.approx(1.0)
 
 
 def test_before_the_first_reading_it_is_silent(sensor):

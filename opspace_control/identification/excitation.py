@@ -69,7 +69,7 @@ class Excitation:
 
 
 def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, speed=SPEED,
-                    effort=EFFORT, clearance=None, seed=0):
+                    effort=EFFORT, clearance=None):
     """
     Return the `Excitation` of all joints with a drive, from ``home`` (nq,) and back, [SGT97].
 
@@ -90,8 +90,6 @@ def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, s
         Parts of the limits of velocities and efforts that are used, from 0 to 1.
     clearance : callable, optional
         Takes q (nq,) and returns whether nothing is too near to anything.
-    seed : int
-        Of the random series.
 
     Raises
     ------
@@ -109,7 +107,7 @@ def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, s
     time = np.arange(count + 1) * (duration / count)
     best, looks = None, np.linspace(0, count, _LOOKS).astype(int)
     for attempt in range(_TRIES):
-        series = _series(model.nv, time, np.random.default_rng([seed, attempt]))
+        series = _series(model.nv, time, np.random.default_rng([0, attempt]))
         scale = np.minimum(amplitudes / abs(series[0]).max(axis=0),
                            fastest / abs(series[1]).max(axis=0))
         motion = [values * scale for values in series]

@@ -51,8 +51,8 @@ class ForceControl(TaskPart):
 
     """
 
-    max_force = RecordedNumber('highest', 'Bound of the force of an axis, N.', 0, **_BOUND)
-    max_moment = RecordedNumber('highest', 'Bound of the moment about an axis, N·m.', 1, **_BOUND)
+    max_force = RecordedNumber('bound', 'Bound of the force of an axis, N.', 0, **_BOUND)
+    max_moment = RecordedNumber('bound', 'Bound of the moment about an axis, N·m.', 1, **_BOUND)
     approach_velocity = RecordedNumber('approach', 'Velocity of the approach to contact, m/s.', 0)
     approach_rate = RecordedNumber('approach', 'The same of rotation, rad/s.', 1)
     contact_force = RecordedNumber('threshold', 'Threshold of contact, N.', 0, **_BOUND)
@@ -91,13 +91,13 @@ class ForceControl(TaskPart):
         TaskError refuses more than ``max_force`` or ``max_moment`` along a force axis.
         """
         wrench = read_six(wrench, 'target wrench', self._owner)
-        excess = abs(wrench) > np.repeat(self._record['highest'], 3)
+        excess = abs(wrench) > np.repeat(self._record['bound'], 3)
         if excess.any():
             raise TaskError(
                 f'{self._owner}: target wrench {wrench} is more than max_force = '
                 f'{self.max_force:g} N or max_moment = {self.max_moment:g} N·m.',
                 cure='Give a smaller wrench, or a larger max_force or max_moment.', value=wrench)
-        self._record['target'], self._record['leaving'] = wrench, False
+        self._record['target'], self._record['fading'] = wrench, False
 
     def release(self):
         """Let the target force fade to zero within some tenths of a second."""
@@ -137,4 +137,4 @@ class ForceControl(TaskPart):
     @property
     def closed_loop(self):
         """Whether the last cycle used the measured wrench."""
-        return bool(self._record['trust'] > 0.0)
+        return bool(self._record['validity'] > 0.0)

@@ -23,19 +23,19 @@ FORCE_CONTROL = np.dtype([
     ('kp', np.float64, (6,)),         # of the force error, without unit
     ('ki', np.float64, (6,)),         # 1/s
     ('damping', np.float64, (6,)),    # k_vf of a_s*, 1/s
-    ('highest', np.float64, (2,)),    # N and N m, of each axis
+    ('bound', np.float64, (2,)),      # N and N m, of each axis
     ('approach', np.float64, (2,)),   # m/s and rad/s; both 0: force acts at once, always
     ('threshold', np.float64, (2,)),  # of contact, N and N m
     ('impact_time', np.float64),      # of pure damping, (5.7), s
     ('sensor', np.int64),             # index, -1 for none
-    ('wanted', np.float64, (2,)),     # sizes of the target, N and N m
+    ('target_norm', np.float64, (2,)),  # N and N m
     ('measured', np.float64, (6,)),   # N and N m, at the last cycle
-    ('trust', np.float64),            # weight of it, from 0 (open loop) to 1
+    ('validity', np.float64),         # of it, from 0 (open loop) to 1
     ('integral', np.float64, (6,)),   # N and N m
     ('contact', np.float64),          # 0: none; up to 1: impact; from 1 to 2: force increases
-    ('rising', np.bool_),             # whether ``contact`` increases
+    ('engaging', np.bool_),           # whether ``contact`` increases
     ('blocked_time', np.float64),     # for which the approach has been blocked, s
-    ('leaving', np.bool_),            # whether the target fades
+    ('fading', np.bool_),             # whether the target fades
 ], align=True)
 
 # An approach below half of its velocity for this many times 1 / k_vf is in contact ...
@@ -51,14 +51,14 @@ _NOTHING = 1e-2
 @inlined
 def measure_applied_wrench(task, point, sensors):
     """
-    Write the wrench that the robot applies at the task's point, and the trust in it.
+    Write the wrench that the robot applies at the task's point, and its validity.
 
     The sensor measures the wrench on the robot at its own origin; its moment about the point is
     ``n + (p_s − p) × f``.
     """
     force = task.force
     if force.sensor < 0:
-        force.trust = 0.0
+        force.validity = 0.0
         return
     sensor, measured = sensors[force.sensor], force.measured
     x, y, z = sensor.p[0] - point.p[0], sensor.p[1] - point.p[1], sensor.p[2] - point.p[2]
@@ -69,23 +69,23 @@ def measure_applied_wrench(task, point, sensors):
     measured[5] = -(sensor.wrench[5] + x * f1 - y * f0)
     if task.turned or task.relative:
         take_components(task, measured)
-    force.trust = sensor.trust
+    force.validity = sensor.validity
 
 
 @inlined
-def size_wanted(force, dt):
-    """Write the norms of the target force and moment; a target that is leaving fades."""
-    if force.leaving:
+def update_target(force, dt):
+    """Write the norms of the target force and moment; a target may fade."""
+    if force.fading:
         left = math.exp(-dt / _FADING_TIME)
-        if max(force.wanted[0], force.wanted[1]) < _NOTHING:
-            left, force.leaving = 0.0, False
+        if max(force.target_norm[0], force.target_norm[1]) < _NOTHING:
+            left, force.fading = 0.0, False
         for r in range(6):
             force.target[r] *= left
     for part in range(2):
         square = 0.0
         for r in range(3 * part, 3 * part + 3):
             square += force.axes[r] * force.target[r] * force.target[r]
-        force.wanted[part] = math.sqrt(square)
+        force.target_norm[part] = math.sqrt(square)
 
 
 @inlined
@@ -97,20 +97,20 @@ def measures_contact(force):
     existing contact persists above half of that. With a target of zero the norm of the force
     counts.
     """
-    if force.trust < 0.5:
+    if force.validity < 0.5:
         return False
-    anything = force.wanted[0] > 0.0 or force.wanted[1] > 0.0
+    anything = force.target_norm[0] > 0.0 or force.target_norm[1] > 0.0
     for part in range(2):
-        wanted, enough = force.wanted[part], force.threshold[part]
-        if wanted > 0.0:
-            enough = min(enough, 0.5 * wanted)
-        if force.rising:
+        norm, enough = force.target_norm[part], force.threshold[part]
+        if norm > 0.0:
+            enough = min(enough, 0.5 * norm)
+        if force.engaging:
             enough *= 0.5
         along, square = 0.0, 0.0
         for r in range(3 * part, 3 * part + 3):
             along += force.axes[r] * force.measured[r] * force.target[r]
             square += force.axes[r] * force.measured[r] * force.measured[r]
-        if anything and along > enough * wanted and wanted > 0.0:
+        if anything and along > enough * norm and norm > 0.0:
             return True
         if not anything and square > enough * enough:
             return True
@@ -125,7 +125,7 @@ def approach_is_blocked(task, dt):
     This detects contact without a sensor, or with forces of the approach below the threshold.
     """
     force = task.force
-    if force.wanted[0] == 0.0 and force.wanted[1] == 0.0:
+    if force.target_norm[0] == 0.0 and force.target_norm[1] == 0.0:
         force.blocked_time = 0.0
         return False
     slow, least_damping = True, math.inf
@@ -135,17 +135,17 @@ def approach_is_blocked(task, dt):
             if force.axes[r] > 0.0:
                 least_damping = min(least_damping, force.damping[r])
                 speed -= force.axes[r] * task.rate[r] * force.target[r]
-        if speed > 0.5 * force.approach[part] * force.wanted[part]:
+        if speed > 0.5 * force.approach[part] * force.target_norm[part]:
             slow = False
     dwell = _DWELL / least_damping
     if slow:
         force.blocked_time = min(force.blocked_time + dt, dwell)
-    elif force.rising and force.trust < 0.5:
+    elif force.engaging and force.validity < 0.5:
         force.blocked_time = max(force.blocked_time - dt / _LONGER, 0.0)
         return force.blocked_time > 0.0
     else:
         force.blocked_time = 0.0
-    return force.blocked_time >= dwell or (force.rising and force.trust < 0.5)
+    return force.blocked_time >= dwell or (force.engaging and force.validity < 0.5)
 
 
 @inlined
@@ -159,17 +159,17 @@ def follow_contact(task, dt):
     """
     force = task.force
     if force.approach[0] == 0.0 and force.approach[1] == 0.0:
-        force.contact, force.rising = 2.0, True
+        force.contact, force.engaging = 2.0, True
         return 1.0
     blocked = approach_is_blocked(task, dt)
     touching = measures_contact(force) or blocked
     if touching or force.contact <= 0.0 or force.contact >= 2.0:
-        force.rising = touching
+        force.engaging = touching
     step = dt / force.impact_time
-    if not force.rising:
+    if not force.engaging:
         step = -step
     force.contact = min(max(force.contact + step, 0.0), 2.0)
-    if force.wanted[0] == 0.0 and force.wanted[1] == 0.0:
+    if force.target_norm[0] == 0.0 and force.target_norm[1] == 0.0:
         return 1.0
     return max(force.contact - 1.0, 0.0)
 
@@ -182,16 +182,16 @@ def applied_component(force, r, engaged, limited, dt):
     The integral stops at that bound and at effort limits of joints (anti-windup), and decays
     without contact.
     """
-    highest = force.highest[r // 3]
+    bound = force.bound[r // 3]
     error = force.target[r] - force.measured[r]
-    wanted = force.target[r] + force.trust * (force.kp[r] * error + force.integral[r])
-    more = engaged * force.trust * force.ki[r] * error * dt
-    against_bound = abs(wanted) >= highest and more * wanted > 0.0
-    against_limits = limited > 0 and more * force.integral[r] > 0.0
-    if not (against_bound or against_limits):
+    applied = force.target[r] + force.validity * (force.kp[r] * error + force.integral[r])
+    more = engaged * force.validity * force.ki[r] * error * dt
+    at_bound = abs(applied) >= bound and more * applied > 0.0
+    at_limits = limited > 0 and more * force.integral[r] > 0.0
+    if not (at_bound or at_limits):
         force.integral[r] += more
     force.integral[r] *= 1.0 - (1.0 - engaged) * min(1.0, dt / force.impact_time)
-    return min(max(wanted, -highest), highest)
+    return min(max(applied, -bound), bound)
 
 
 @inlined
@@ -204,12 +204,12 @@ def demand_force(task, point, sensors, dt, limited):
     """
     force = task.force
     measure_applied_wrench(task, point, sensors)
-    size_wanted(force, dt)
+    update_target(force, dt)
     engaged = follow_contact(task, dt)
-    approaching = 0.0 if force.rising or force.leaving else max(1.0 - force.contact, 0.0)
+    approaching = 0.0 if force.engaging or force.fading else max(1.0 - force.contact, 0.0)
     for part in range(2):
-        first, wanted = 3 * part, force.wanted[part]
-        speed = approaching * force.approach[part] / wanted if wanted > 0.0 else 0.0
+        first, norm = 3 * part, force.target_norm[part]
+        speed = approaching * force.approach[part] / norm if norm > 0.0 else 0.0
         for r in range(first, first + 3):
             weight = force.axes[r]
             if weight == 0.0:
@@ -224,8 +224,8 @@ def demand_force(task, point, sensors, dt, limited):
 @called
 def release_force(force):
     """Let the target force fade; without contact it is zero at once."""
-    force.leaving = force.contact > 0.0
-    if not force.leaving:
+    force.fading = force.contact > 0.0
+    if not force.fading:
         for r in range(6):
             force.target[r] = 0.0
 
@@ -233,7 +233,7 @@ def release_force(force):
 @called
 def restart_force(force):
     """Reset contact, target and integral."""
-    force.leaving = force.rising = False
+    force.fading = force.engaging = False
     force.contact = force.blocked_time = 0.0
     for r in range(6):
         force.target[r] = force.integral[r] = 0.0
@@ -244,6 +244,6 @@ def forget_force(task):
     """Reset the state of force control."""
     force = task.force
     force.contact = force.blocked_time = 0.0
-    force.rising = False
+    force.engaging = False
     for r in range(6):
         task.applied_wrench[r] = force.integral[r] = 0.0

@@ -25,15 +25,15 @@ SENSOR = np.dtype([
     ('cutoff', np.float64),           # of the low-pass filter, Hz, inf for none
     ('timeout', np.float64),          # age up to which a reading is used, s
     ('age', np.float64),              # of the last reading, s, inf before the first
-    ('trust', np.float64),            # from 0 (too old, or none) to 1
+    ('validity', np.float64),         # of the wrench, from 0 (too old, or none) to 1
     ('filtered', np.float64, (6,)),   # without bias and weight, filtered, sensor axes
     ('wrench', np.float64, (6,)),     # the same in base axes, at the sensor's origin
     ('R', np.float64, (3, 3)),        # axes of the sensor
     ('p', np.float64, (3,)),          # its origin, from the root link's origin, m
 ], align=True)
 
-# Time in which trust goes from 1 to 0 when readings stop, and back, s.
-TRUST_TIME = 0.1
+# Time in which the validity goes from 1 to 0 when readings stop, and back, s.
+VALIDITY_TIME = 0.1
 
 
 @inlined
@@ -56,7 +56,7 @@ def measure_wrench(sensors, i, states, dt):
     wrench[4] = center[2] * w0 - center[0] * w2
     wrench[5] = center[0] * w1 - center[1] * w0
     share = 1.0
-    if sensor.trust > 0.0 and sensor.cutoff < math.inf:
+    if sensor.validity > 0.0 and sensor.cutoff < math.inf:
         share = -math.expm1(-2.0 * math.pi * sensor.cutoff * dt)
     for r in range(6):
         external = sensor.reading[r] - sensor.bias[r] - wrench[r]
@@ -65,9 +65,8 @@ def measure_wrench(sensors, i, states, dt):
         x, y, z = filtered[k], filtered[k + 1], filtered[k + 2]
         for r in range(3):
             wrench[k + r] = R[r, 0] * x + R[r, 1] * y + R[r, 2] * z
-    step = dt / TRUST_TIME
-    sensor.trust = min(max(sensor.trust + (step if sensor.age <= sensor.timeout else -step), 0.0),
-                       1.0)
+    step = dt / VALIDITY_TIME if sensor.age <= sensor.timeout else -dt / VALIDITY_TIME
+    sensor.validity = min(max(sensor.validity + step, 0.0), 1.0)
     sensor.age += dt
 
 

@@ -90,10 +90,10 @@ class Outlook:
     messages leaves the processor to others. A SingleThreadedExecutor does not touch it.
     """
 
-    def __init__(self, node, kind, topic, qos=NEWEST):
+    def __init__(self, node, kind, topic):
         self._node = node
         self._subscription = node.create_subscription(
-            kind, topic, lambda message: None, qos, callback_group=_NeverCalled())
+            kind, topic, lambda message: None, NEWEST, callback_group=_NeverCalled())
         self.newest = None
 
     def look(self):
