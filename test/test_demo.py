@@ -321,11 +321,9 @@ class TestRun:
         assert data.startswith(b'\x89PNG')
         return struct.unpack('>II', data[16:24])
 
-    @pytest.mark.parametrize('arguments', [
-        ('--seconds', 8, '--output', 'demo.png'), OWN], ids=['default', 'own'])
-    def test_hands_reach_their_goals(self, tmp_path, arguments):
+    def test_hands_reach_their_goals(self, tmp_path):
         write_own_robot(tmp_path)
-        process = run(*arguments, folder=tmp_path)
+        process = run(*OWN, folder=tmp_path)
         out, _ = process.communicate(timeout=600)
         assert process.returncode == 0, out
         assert 'first effort command after' in out
@@ -376,7 +374,7 @@ class TestRun:
     @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
     def test_leaves_no_process_behind(self, tmp_path, number):
         process = run('--output', tmp_path / 'demo.png')
-        process.stdout.readline()
+        assert process.stdout.readline().startswith(f'{ROBOTS[0].name}: ')
         domain = process.stdout.readline()
         assert domain.startswith('ROS_DOMAIN_ID')
         until = time.monotonic() + 60.0
