@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """No near pair is missed by looking at few pairs: held against looking at all in every cycle."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from robots import TALOS, robot_file
+from test_collision_distance import in_world, near_in, random_pairs
 
 from opspace_control import (
     CollisionDescription,
@@ -16,6 +19,7 @@ from opspace_control import (
     Shape,
 )
 from opspace_control.collision.data import forget_distances
+from opspace_control.collision.distance import NEAR_PAIR
 from opspace_control.collision.shapes import Kind
 from opspace_control.share import share_directory
 from opspace_control.spatial.rotations import matrix_from_vector
@@ -96,3 +100,51 @@ def test_a_body_carries_all_that_is_fixed_to_it():
         for shape in data.shapes[nodes == first['node']] if first['node'] >= 0 else [first]:
             away = np.linalg.norm(shape['position'] - first['position'])
             assert away + shape['bound'] <= body['reach'] + 1e-12
+
+
+def edges_of(shape):
+    """Return middles (m, 3), directions and half lengths of the edges of what is inscribed."""
+    half = shape['half'] + np.array([1.0, 1.0, 0.0]) * shape['disc'] * np.sqrt(0.5)
+    found = set()
+    for axis, signs in product(range(3), product([-1.0, 1.0], repeat=3)):
+        if half[axis] > 0.0:
+            middle = np.array(signs) * half
+            middle[axis] = 0.0
+            found.add((*(middle + 0.0).tolist(), axis))
+    R = shape['rotation']
+    return [(shape['position'] + R @ np.array(edge[:3]), R[:, edge[3]], half[edge[3]])
+            for edge in sorted(found)]
+
+
+def crossings_of(a, b):
+    """Return the distances of edges of two SHAPE that are nearest inside both, and the points."""
+    found = []
+    for (p, u, long), (r, w, other) in product(edges_of(a), edges_of(b)):
+        s, t = np.linalg.lstsq(np.stack([u, -w], axis=1), r - p, rcond=None)[0]
+        if abs(s) < long and abs(t) < other:
+            vector = p + s * u - r - t * w
+            distance, radii = np.linalg.norm(vector), a['radius'] + b['radius']
+            found.append((distance - radii, p + s * u - a['radius'] * vector / distance))
+    return found
+
+
+@pytest.mark.parametrize('kinds', [
+    ('box', 'box'), ('box', 'cylinder'), ('capsule', 'box'), ('capsule', 'cylinder')],
+    ids='-'.join)
+def test_all_crossings_of_edges_are_found(kinds):
+    """Those whose distance is less than the zone beyond the least one: held against all pairs."""
+    zone, compared = 0.5, 0
+    for shapes in random_pairs(kinds, 300, 0.5):
+        data = in_world([shapes])._replace(near=np.zeros(257, NEAR_PAIR), zone=np.full(1, zone))
+        near = near_in(data)
+        least = near[0]
+        if least['distance'] < 0.01 or least['distance'] > 1.9 * zone:
+            continue
+        expected = sorted(
+            distance for distance, point in crossings_of(*data.shapes)
+            if distance < least['distance'] + zone and (
+                abs(point - least['points'][0]).max() > 1e-7))
+        np.testing.assert_allclose(
+            sorted(near['distance'][near['feature'] > 16]), expected, atol=1e-12)
+        compared += len(expected)
+    assert compared > 20

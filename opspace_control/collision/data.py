@@ -16,6 +16,8 @@ PAIR = np.dtype([
     ('influence', np.float64),  # distance up to which the pair is near, m; -inf: it never is
     ('clear', np.float64),     # lower bound of the distance when it was found last, and the `path`
                                # of one body relative to the other up to then, m
+    ('within', np.float64),    # the distance when it was found last, less that path, m; inf: never
+    ('normal', np.float64, (3,)),  # unit vector from b to a then
 ], align=True)
 
 
@@ -62,5 +64,5 @@ def set_influence(collision, influence):
 
 def forget_distances(collision):
     """Let all pairs be looked at in the next search: sizes of shapes have changed."""
-    collision.pairs['clear'] = -np.inf
+    collision.pairs['clear'], collision.pairs['within'] = -np.inf, np.inf
     collision.body_pairs['clear'] = collision.body_pairs['least'] = -np.inf

@@ -16,6 +16,10 @@ from opspace_control.collision.distance import find_distance, gap_of_bounds, sep
 from opspace_control.collision.shapes import CAPSULE, HALF_SPACE, SPHERE
 from opspace_control.compiled import called, inlined
 
+# Sine of the angle between two edges, squared, below which `find_crossings` cannot tell, and its
+# slack, m: far above the rounding of either.
+_PARALLEL, _SLACK = 1e-6, 1e-6
+
 # Numbers of features: 0 the whole shapes, 8 corners of a, 8 of b, pairs of 12 edges each.
 CORNERS, EDGES = 8, 12
 FEATURES = 1 + 2 * CORNERS + EDGES * EDGES
@@ -117,6 +121,57 @@ def crosses(part, point):
 
 
 @called
+def place_boxes(a, b, frames):
+    """
+    Write how the boxes inscribed in two shapes are to each other.
+
+    ``frames`` (7, 3): the cosines between the axes of a, by row, and those of b; the vector from
+    the centre of b to that of a in the axes of each, and the half lengths of both, m.
+    """
+    A, B = a.R, b.R
+    d0, d1, d2 = a.p[0] - b.p[0], a.p[1] - b.p[1], a.p[2] - b.p[2]
+    for r in range(3):
+        for c in range(3):
+            frames[r, c] = A[0, r] * B[0, c] + A[1, r] * B[1, c] + A[2, r] * B[2, c]
+        frames[3, r] = A[0, r] * d0 + A[1, r] * d1 + A[2, r] * d2
+        frames[4, r] = B[0, r] * d0 + B[1, r] * d1 + B[2, r] * d2
+        frames[5, r], frames[6, r] = inscribed(a, r), inscribed(b, r)
+
+
+@inlined
+def find_crossings(height, reach, i, heights, frames, edges):
+    """
+    Write which edges of b may cross edge i of a, and return how many.
+
+    Those whose ``heights`` and its own are within ``reach`` together, m, and where the nearest
+    points of both lines are on the edges, as `place_edge` numbers them, after `place_boxes`. The
+    lines are nearest at ``s sin² = cos w·r − u·r`` and ``t sin² = w·r − cos u·r``, with their
+    directions u and w and r between their centres. Where they are nearly parallel, they may cross.
+    """
+    k = 2 if i < 4 else (0 if i < 8 else 1)
+    k1, k2 = (0, 1) if i < 4 else ((1, 2) if i < 8 else (2, 0))
+    a1, a2, count = (1.0 - 2.0 * (i & 1)) * frames[5, k1], (1.0 - (i & 2)) * frames[5, k2], 0
+    for axis in range(3):
+        m = 2 if axis == 0 else axis - 1
+        m1 = axis
+        m2 = 0 if axis == 2 else axis + 1
+        cosine = frames[k, m]
+        sine = 1.0 - cosine * cosine
+        s_most, t_most = sine * (frames[5, k] + _SLACK), sine * (frames[6, m] + _SLACK)
+        b1, b2 = frames[6, m1], frames[6, m2]
+        u1, u2 = b1 * frames[k, m1], b2 * frames[k, m2]
+        ur, wr = frames[3, k], frames[4, m] + a1 * frames[k1, m] + a2 * frames[k2, m]
+        for side in range(4):
+            j = 4 * axis + side
+            x = ur - (u1 if side & 1 == 0 else -u1) - (u2 if side & 2 == 0 else -u2)
+            if height + heights[CORNERS + j] <= reach and (sine < _PARALLEL or (
+                    abs(cosine * wr - x) <= s_most and abs(wr - cosine * x) <= t_most)):
+                edges[count] = j
+                count += 1
+    return count
+
+
+@called
 def find_corner(a, b, side, i, zone, found, scratch):
     """
     Write the distance of a corner of one of two shapes from the other; return whether it counts.
@@ -137,13 +192,10 @@ def find_corner(a, b, side, i, zone, found, scratch):
 
 
 @called
-def find_crossing(b, j, zone, found, scratch):
-    """
-    Write the distance of two edges, and return whether it counts: where they cross, likewise.
-
-    That of the first shape is placed in ``scratch.parts[0]``.
-    """
+def find_crossing(a, i, b, j, zone, found, scratch):
+    """Write the distance of two edges, and return whether it counts: where they cross, likewise."""
     parts, furthest = scratch.parts, scratch.least[0].distance + zone
+    place_edge(a, i, parts[0])
     place_edge(b, j, parts[1])
     if gap_of_bounds(parts[0], parts[1]) > furthest:
         return False

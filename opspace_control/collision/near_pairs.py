@@ -9,7 +9,6 @@ feature has a ``share`` that is 0 where it begins to count, so that no bound app
 """
 
 import math
-from typing import NamedTuple
 
 from opspace_control.collision.body_pairs import approach, place_shapes
 from opspace_control.collision.cores import TOUCHING
@@ -19,28 +18,20 @@ from opspace_control.collision.features import (
     EDGES,
     find_corner,
     find_crossing,
-    place_edge,
+    find_crossings,
+    place_boxes,
     write_heights,
 )
-from opspace_control.collision.shapes import advance_shape
+from opspace_control.collision.shapes import HALF_SPACE, advance_shape
 from opspace_control.collision.speeds import approach_bound, body_velocity, world_velocity
+from opspace_control.collision.waiting import Braking, may_wait, moves_across
 from opspace_control.compiled import called, inlined, kernel
-from opspace_control.dynamics.braking import braking_distance, braking_speed
+from opspace_control.dynamics.braking import braking_speed
 from opspace_control.dynamics.kinematics import place_node
 
 # By so much the margins of near pairs are expected to increase at most in a cycle, m/s. With less
 # the search is done again more often, with more it looks at more pairs.
 _CHANGE = 0.05
-
-class Braking(NamedTuple):
-    """The law by which pairs brake, as `braking_speed`."""
-
-    margin: float         # distance at which they have stopped, m
-    acceleration: float   # m/s²
-    approach_rate: float  # 1/s
-    return_rate: float    # that turns speeds to accelerations, 1/s
-    furthest: float       # margin of speed from which on pairs do not count, m/s, and
-    always: float         # that of pairs that are further apart than their influence
 
 
 @inlined
@@ -64,19 +55,6 @@ def keep_urgent(near, count, last, likely):
                 last = i
         return count, last, min(likely, near[last].speed_margin)
     return count, last, likely
-
-
-@inlined
-def may_wait(gap, limit, speed, braking, most):
-    """
-    Return whether a pair further apart than the gap counts for nothing.
-
-    Its margin of speed is ``most`` or more then, or `Braking.always` if it is beyond its influence.
-    """
-    if not gap <= limit:
-        most = min(most, braking.always)
-    return gap - braking.margin >= braking_distance(
-        most + speed, braking.acceleration, braking.approach_rate)
 
 
 @inlined
@@ -208,14 +186,16 @@ def keep_features(k, speed, collision, states, braking, search):
                 count, last, most = keep_feature(
                     k, 1 + CORNERS * side + i, a, b, collision, states, braking,
                     (count, last, most, likely))
+    edges = scratch.edges
+    place_boxes(a, b, scratch.frames)
     for i in range(EDGES):
         height = heights[0, CORNERS + i]
         if not height <= reach:
             continue
-        place_edge(a, i, scratch.parts[0])
-        for j in range(EDGES):
-            if height + heights[1, CORNERS + j] <= reach and find_crossing(
-                    b, j, reach, near[count], scratch):
+        crossings = find_crossings(height, reach, i, heights[1], scratch.frames, edges)
+        for e in range(crossings):
+            j = edges[e]
+            if find_crossing(a, i, b, j, reach, near[count], scratch):
                 count, last, most = keep_feature(
                     k, 1 + 2 * CORNERS + EDGES * i + j, a, b, collision, states, braking,
                     (count, last, most, likely))
@@ -239,9 +219,16 @@ def look_at(k, path, speed, states, collision, braking, search):
     if may_wait(gap, limit, speed, braking, most):
         pair.clear = gap + path  # NaN is not, and stays visible
         return count, last, most
+    if pair.within < math.inf and pair.clear - path >= 2.0 * zone and moves_across(
+            pair, path, a, b, states, limit, braking, most):
+        return count, last, most
     found = near[count]
     find_distance(a, b, found, collision.scratch)
     pair.clear = found.distance + path
+    if HALF_SPACE not in (a.kind, b.kind):
+        pair.within = found.distance - path
+        for r in range(3):
+            pair.normal[r] = found.normal[r]
     complete(a, b, k, 0, 1.0, braking, states, found)
     least[0] = found
     if not found.speed_margin >= (

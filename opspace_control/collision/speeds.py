@@ -50,6 +50,25 @@ def approach_bound(a, b, states):
 
 
 @inlined
+def approach_along(a, b, states, normal, cosine):
+    """
+    Return the bound of `approach_bound` for a distance whose direction is known.
+
+    The direction and the ``normal`` have a scalar product of at least ``cosine``, above 0.
+    """
+    one = b if b.bound < a.bound else a
+    x, y, z = one.p[0], one.p[1], one.p[2]
+    v0, v1, v2, w0, w1, w2 = moving(a, states, x, y, z)
+    u0, u1, u2, r0, r1, r2 = moving(b, states, x, y, z)
+    v0, v1, v2, w0, w1, w2 = v0 - u0, v1 - u1, v2 - u2, w0 - r0, w1 - r1, w2 - r2
+    along = normal[0] * v0 + normal[1] * v1 + normal[2] * v2
+    across = math.sqrt(max(v0 * v0 + v1 * v1 + v2 * v2 - along * along, 0.0))
+    turning = w0 * w0 + w1 * w1 + w2 * w2
+    speed = max(-along, -cosine * along) + math.sqrt(max(1.0 - cosine * cosine, 0.0)) * across
+    return speed + one.bound * math.sqrt(turning) if turning > 0.0 else speed
+
+
+@inlined
 def body_velocity(shape, states, point, normal):
     """Return the velocity of a shape's body along the normal at a point, m/s; 0 of the world."""
     if shape.node < 0:

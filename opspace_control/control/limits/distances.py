@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.collision.features import FEATURES
-from opspace_control.collision.near_pairs import Braking, advance_world, find_near_pairs
+from opspace_control.collision.near_pairs import advance_world, find_near_pairs
+from opspace_control.collision.waiting import Braking
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.braking import braking_speed
 from opspace_control.dynamics.kinematics import move_with, write_velocity
