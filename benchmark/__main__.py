@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import sys
+import textwrap
 from importlib import metadata
 from pathlib import Path
 
@@ -63,7 +64,8 @@ def main():
     machine = _machine()
     report = '\n'.join([
         markdown(figures), '',
-        f'Medians, quartiles in brackets; {", ".join(machine.values())}.',
+        textwrap.fill(f'Medians, quartiles in brackets; {", ".join(machine.values())}.', 120,
+                      break_on_hyphens=False),
         *(f'Not measured: {_SECTIONS[name]} ({reason}).' for name, reason in skipped.items())])
     if arguments.json:
         print(json.dumps({'machine': machine, 'skipped': skipped,

@@ -25,7 +25,6 @@ _SIGN = 'first effort command'
 _REPETITIONS = 5
 _ROUNDS = 60
 _PROCESS = """
-import resource
 import numpy as np
 import opspace_control as osc
 from opspace_control.share import share_directory
@@ -33,7 +32,10 @@ model = osc.RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urd
 controller = osc.OperationalSpaceController(
     model, [osc.PoseTask('l_hand'), osc.PoseTask('r_hand')], limits=osc.JointLimits(model))
 controller.compute_torque(osc.RobotState(model, model.neutral(), np.zeros(model.nv)))
-print('torque', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0, flush=True)
+# That of getrusage may be the parent's, from before exec.
+with open('/proc/self/status') as status:
+    peak, = (int(line.split()[1]) for line in status if line.startswith('VmHWM'))
+print('torque', peak / 1024.0, flush=True)
 """
 
 
