@@ -4,6 +4,8 @@
 One control cycle, compiled: the straight line of this package.
 
     state → kinematics + dynamics → forces of tasks → limits → torque → cut of efforts
+
+doc/explanation/developer_notes.md says what each step reads and writes, and what is valid when.
 """
 
 from opspace_control.compiled import called, inlined, kernel
@@ -142,7 +144,7 @@ def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
 
 @inlined
 def find_determined(cycle, robot, constraints, grasping):
-    """Write who decides the forces of constraints, and which efforts the motion determines."""
+    """Write which constraint forces drives exert, and whether the motion determines all efforts."""
     closed = count_closed(constraints)
     cycle.forces_decided = cycle.kept > 0.0 and contact_bounds_apply(constraints)
     cycle.reactions_exerted = grasping.grasps.size > 0 and (closed == 0 or (
@@ -168,7 +170,7 @@ def refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, a):
 
 @inlined
 def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
-    """Evaluate the motion of all points under q̈_null, the rows of the stack, and Λ⁻¹."""
+    """Evaluate the motion q̈_null of bodies and points, the rows of the stack, L and Q."""
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     nodes, states, a_null, stack = robot.nodes, robot.states, results.a_null, results.stack
     move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, v, a_null)
@@ -191,7 +193,7 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
 
 @inlined
 def move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau):
-    """Turn the stack's forces into joint forces."""
+    """Write τ (nv,) of q̈_null and the stack's forces; passive joints' ``a_task`` gets complete."""
     stack, constraints, joint_force = results.stack, demand.constraints, scratch.joint_force
     if grasping.grasps.size > 0:
         plan_loads(cycle, grasping, constraints.size, demand.tasks, robot.points, stack,
@@ -247,7 +249,7 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
 
 @kernel
 def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, tau):
-    """Do the same within the limits of efforts, contact forces, positions and velocities."""
+    """Do the same within limits of efforts, contact forces, distances, positions, velocities."""
     cycle, (memory, results, scratch) = cycles[0], storage
     cycle.dt = dt
     advance_targets(demand.tasks, dt)

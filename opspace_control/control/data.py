@@ -103,9 +103,9 @@ class Results(NamedTuple):
     """What a cycle computes, and users may read after it."""
 
     a_null: np.ndarray = 'nv'  # q̈_null, the reference motion
-    a_task: np.ndarray = 'nv'  # q̈ of the forces of the stack and of bounds
+    a_task: np.ndarray = 'nv'  # q̈ under all forces, with limits; of passive joints in the end
     Lambda_inverse: np.ndarray = 't t'  # of the t rows of tasks, lower triangle
-    stack: np.ndarray = 'STACK_ROWS k'  # ``RESIDUAL`` is 0 without limits
+    stack: np.ndarray = 'STACK_ROWS k'  # ``RESIDUAL``: of the last problem, 0 without limits
 
 
 class GraspScratch(NamedTuple):
@@ -170,7 +170,7 @@ class BoundRows(NamedTuple):
     response: np.ndarray = 'n'  # a projection over D; scratch
     torque: np.ndarray = 'm nv'  # joint forces for a multiplier of 1
     coordinates: np.ndarray = 'm k'  # of C_c in the factor of L_cc, see `eliminate_constraints`
-    coupling: np.ndarray = 'm k'  # ``C = R A⁻¹ Jᵀ`` of what constraints leave
+    coupling: np.ndarray = 'm k'  # ``C = R A⁻¹ Jᵀ`` of what constraints leave; then of trunks
     direction: np.ndarray = 'm k'  # d, how constraint forces change its value
     internal: np.ndarray = 'm k'  # internal constraint forces for a multiplier of 1
     gram: np.ndarray = 'm m'  # ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
@@ -186,9 +186,8 @@ class ContactForces(NamedTuple):
     bounds: np.ndarray = '2 b'
     force: np.ndarray = '6c'  # on the links
     internal: np.ndarray = '6c'  # that drives exert for them
-    reference: np.ndarray = '2 6c'  # without the forces of tasks and bounds; and without those of
-    #                        singular directions either
-    effort: np.ndarray = '2 nv'  # joint forces, likewise
+    reference: np.ndarray = '2 6c'  # ``force`` where all multipliers are 0: of q̈_ref, of q̈_null
+    effort: np.ndarray = '2 nv'  # efforts, likewise: free values of effort rows, as ``tau_ref``
     singular_reaction: np.ndarray = '6c'  # to the forces of singular directions
     coordinates: np.ndarray = '6c'  # of ``Scratch.passive_factor``
 
@@ -244,10 +243,10 @@ class BoundedScratch(NamedTuple):
 
     projection: np.ndarray = 'n k zeros'  # of the stack's unit forces on the joints
     effort_limits: np.ndarray = 'nv'  # those that drive friction leaves
-    a_ref: np.ndarray = 'nv'  # reference acceleration
-    tau_posture: np.ndarray = 'nv'  # joint forces of the posture, with its feed-forward
-    tau_null: np.ndarray = 'nv'  # likewise, with what moves singular directions
-    tau_ref: np.ndarray = 'nv'  # likewise, with the grip forces
+    a_ref: np.ndarray = 'nv'  # q̈_ref, of q̈_null and singular directions; scratch before and after
+    tau_posture: np.ndarray = 'nv'  # ``A q̈_null + b + g`` with the feed-forward
+    tau_null: np.ndarray = 'nv'  # efforts of q̈_ref without grips, tasks and bounds
+    tau_ref: np.ndarray = 'nv'  # free values of effort rows, with grips, corrected
     carried: np.ndarray = 'n 4'  # masses and first moments of subtrees
     moment: np.ndarray = '4'  # of a subtree's weight
     moments: np.ndarray = '2 n'  # of `bound_moments`, kg m

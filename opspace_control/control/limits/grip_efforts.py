@@ -5,9 +5,9 @@ Efforts of joints in grasps, as far as the motion determines them.
 
 The joints exert the constraint reactions of a grasp, so that grips have their planned shares h of
 the object's wrench, which depend on its motion: efforts are ``A q̈ + b + g + J_cᵀ h(q̈)``, and that
-of joint k is a row ``A_k + (∂h/∂q̈)ᵀ J_c e_k``. Where contacts have bounds, these constraint
-reactions are among the internal forces λ_int that the controller decides, and no passive joint is
-in their way.
+of joint k is a row ``A_k + (∂h/∂q̈)ᵀ J_c e_k``. Where contacts have bounds, constraint forces of
+grasps are a part of the internal forces λ_int that the controller decides, since no passive joint
+is between the effectors, see `grips_are_planned`.
 """
 
 from opspace_control.compiled import inlined, rare
@@ -111,7 +111,13 @@ def leave_grip_efforts(cycle, supports, grasping, limits):
 
 @rare
 def add_grip_efforts(data, grasping, tau):
-    """Add to τ (nv,) the efforts of grip forces under the reference acceleration."""
+    """
+    Add ``J_cᵀ (h(q̈_ref) + x)`` to τ (nv,), x the commanded internal wrenches.
+
+    h is planned for q̈_ref without any constraint force: the object's residual is then
+    ``WANTED + L_tc z``, z of the constraints, and what singular directions lack. ``RESIDUAL`` and
+    ``GRIP_FORCE`` are scratch.
+    """
     robot, stack, constraints = data.robot, data.results.stack, data.demand.constraints.size
     force, constrained = data.scratch.joint_force, 6 * constraints
     exerted, residual, wanted = data.scratch.exerted, stack[RESIDUAL], stack[WANTED]
@@ -132,7 +138,11 @@ def add_grip_efforts(data, grasping, tau):
 
 @inlined
 def exert_all(constrained, grasping, stack, exerted):
-    """Write the stack's forces (k,) with reactions and grip forces of the constraints of grasps."""
+    """
+    Write ``FORCE`` (k,), of the first so many rows, of constraints, with ``REACTION`` and h.
+
+    None are ``constrained`` unless drives exert the reactions of grasps.
+    """
     for r in range(exerted.size):
         exerted[r] = stack[FORCE, r]
         if grasping.grasps.size > 0 and r < constrained:
@@ -175,7 +185,9 @@ def add_shares(data, grasping, w, node):
 @rare
 def correct_efforts(data, count, tau, tau_ref):
     """
-    Add the errors of the effort rows to the reference efforts; return whether there are any.
+    Add ``tau − y`` of effort rows to their free efforts, ``tau_ref``; return whether any is not 0.
+
+    All three are (nv,) or of the rows: tau of `find_efforts`, y the values of the solved problem.
 
     Grasp forces for friction depend on the motion, but not linearly. Only efforts at their limits
     or beyond count.
@@ -196,7 +208,11 @@ def correct_efforts(data, count, tau, tau_ref):
 
 @rare
 def exert_reactions(data):
-    """Exert the constraint reactions to the multipliers of the bounds."""
+    """
+    Move the constraint reactions to f_R from ``REACTION`` to ``FORCE``: drives exert them.
+
+    Their sum stays, so in planned grasps the efforts do. λ is then that of the tasks' forces alone.
+    """
     stack = data.results.stack
     reaction = data.scratch.bound_reaction[:6 * data.demand.constraints.size]
     bound_reactions(data, data.scratch.bounded.bound_rows.force, data.cycle.bound_count, reaction)

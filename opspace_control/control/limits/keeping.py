@@ -1,10 +1,11 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Limits of joints in a cycle: the prioritised problem, where the forces without bounds pass them.
+The prioritised problem of a cycle, solved where the motion without bounds passes a limit.
 
 Rows of bounds are generated as needed: first those that were active in the last cycle, then all
-that a solution violates. Rows are only added, so the iteration ends.
+that a solution violates. Rows are only added, so the iteration ends. References of motion and
+efforts are in doc/explanation/developer_notes.md.
 """
 
 from opspace_control.compiled import called, inlined, rare
@@ -74,14 +75,14 @@ from opspace_control.dynamics.responses import (
 from opspace_control.spatial.dense import add_scaled, dot_product
 from opspace_control.tasks.posture import feed_efforts
 
-# So often rows of efforts are corrected: the grasp force does not follow the motion linearly,
-# and the rows leave out constraint reactions to passive joints' own forces.
+# The free values of effort rows are corrected so often at most: the grasp force does not follow
+# the motion linearly, and the rows leave out constraint reactions to passive joints' own forces.
 _CORRECTIONS = 8
 
 
 @rare
 def write_residual(data, wanted, count):
-    """Write the residual of accelerations (k,) under the moving forces and so many bounds."""
+    """Write ``wanted − Λ⁻¹ f − C f_R`` to ``RESIDUAL`` of tasks, f the moving forces."""
     constrained, mobility = 6 * data.demand.constraints.size, data.results.Lambda_inverse
     stack, bound_rows = data.results.stack, data.scratch.bounded.bound_rows
     residual, moving = stack[RESIDUAL], data.scratch.moving
@@ -97,7 +98,7 @@ def write_residual(data, wanted, count):
 
 @rare
 def react(data, count):
-    """Write reactions of constraints, and the forces of the stack that move the robot."""
+    """Write ``FORCE`` and ``REACTION`` of constraints, and ``moving``, of task forces and f_R."""
     stack, constrained = data.results.stack, 6 * data.demand.constraints.size
     for c in range(constrained):
         stack[FORCE, c] = stack[WANTED, c]
@@ -113,7 +114,7 @@ def react(data, count):
 
 @rare
 def find_posture_torques(data, tau):
-    """Write the joint forces, (nv,), of the reference motion, with their feed-forward."""
+    """Write ``A q̈_null + b + g``, (nv,), with the feed-forward; ``f`` of nodes is of q̈_null."""
     motion_torques(data.robot.nodes, data.robot.states, data.results.a_null,
                    data.scratch.joint_force, tau)
     feed_efforts(data.robot.nodes, data.demand.dofs, tau)
@@ -121,7 +122,11 @@ def find_posture_torques(data, tau):
 
 @rare
 def find_efforts(data, grasping, count, tau_null, tau):
-    """Write the efforts, (nv,), of the reference motion and of all forces of the problem."""
+    """
+    Write to tau (nv,) what drives exert for the forces of the problem, but for minimum effort.
+
+    ``tau_null`` (nv,) is what q̈_ref takes. In grasps grips are planned for ``RESIDUAL``.
+    """
     robot, stack, force = data.robot, data.results.stack, data.scratch.joint_force
     exerted, constraints = data.scratch.exerted, data.demand.constraints.size
     if grasping.grasps.size > 0 and data.cycle.reactions_exerted:
@@ -145,7 +150,11 @@ def find_efforts(data, grasping, count, tau_null, tau):
 
 @rare
 def refer_efforts(data, grasping, reference, tau_null):
-    """Write the contact forces and the efforts without forces of tasks and bounds."""
+    """
+    Write constraint forces and efforts without multipliers; ``FORCE`` becomes ``APPLIED``.
+
+    Reference 0 is of q̈_ref, 1 of q̈_null, which take the efforts ``tau_null`` (nv,).
+    """
     contacts, stack = data.scratch.bounded.contacts, data.results.stack
     for r in range(contacts.force.size, stack.shape[1]):
         stack[FORCE, r] = stack[APPLIED, r]
@@ -162,10 +171,10 @@ def refer_efforts(data, grasping, reference, tau_null):
 @rare
 def solve_rows(data, count, t, a, tau, plain):
     """
-    Write and solve the problem of so many bounds and rows of tasks under a reference motion.
+    Write and solve the problem of so many rows of bounds and of tasks, ``f_y`` being its result.
 
-    Of accelerations a and joint forces tau, (nv,). The ``plain`` one is without
-    singular-direction control.
+    ``a`` and ``tau`` (nv,) are its reference motion and the free efforts of effort rows: q̈_ref and
+    ``tau_ref``, or in the ``plain`` problem, without singular-direction control, q̈_null.
     """
     write_matrix(data, count, t)
     write_bounds(data, count, a, tau, plain)
@@ -191,8 +200,8 @@ def solve_within_limits(data, grasping, tau):
     """
     Solve the problem of bounds and tasks; write forces of the stack and of bounds.
 
-    ``a_task`` (nv,) receives how joints accelerate, ``tau`` (nv,) is scratch. Limits of efforts
-    take part where the motion determines these, `LIMIT.determined`.
+    ``FORCE`` and ``REACTION`` are relative to q̈_ref then. ``a_task`` (nv,) receives how active
+    joints accelerate, ``tau`` (nv,) is scratch. Effort limits take part where `LIMIT.determined`.
     """
     cycle, robot, bounded = data.cycle, data.robot, data.scratch.bounded
     nodes, states, stack = robot.nodes, robot.states, data.results.stack
@@ -252,7 +261,7 @@ def solve_within_limits(data, grasping, tau):
 
 @called
 def respond_to_stack(data):
-    """Write the accelerations, ``a_task``, that the stack's forces cause."""
+    """Write to ``a_task`` how active joints accelerate by q̈_null and the stack's forces."""
     robot, moving = data.robot, data.scratch.moving
     moving_forces(data.results.stack, 6 * data.demand.constraints.size, moving)
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, moving,
@@ -263,7 +272,11 @@ def respond_to_stack(data):
 
 @inlined
 def keep_limits(data, grasping, any_resting, tau):
-    """Solve the problem with bounds where the stack's forces violate limits."""
+    """
+    Solve the problem with bounds where the stack's forces violate limits.
+
+    Afterwards ``FORCE`` and ``REACTION`` are relative to q̈_null, complete but for grips.
+    """
     robot, stack = data.robot, data.results.stack
     constrained = 6 * data.demand.constraints.size
     respond_to_stack(data)

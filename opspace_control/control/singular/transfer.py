@@ -1,6 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Singular-direction control moved between the stack's forces and the reference acceleration."""
+"""
+Singular-direction control moved between the stack's forces and the reference acceleration.
+
+`resolve_stack` leaves it in the forces of the stack, relative to q̈_null. The problem with bounds
+has it in its reference instead, `move_to_reference`; then `move_to_stack` brings it back. Its own
+forces are ``SINGULAR_FORCE``: f_s of tasks, and of constraints their reactions λ_s.
+"""
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.elimination import constraint_reactions
@@ -37,10 +43,11 @@ def add_response(data, applied, tau):
 @rare
 def add_singular_torque(data, tau):
     """
-    Add the joint forces of singular directions to tau (nv,), as `move_to_stack` exerts them.
+    Add the joint forces of singular directions to tau (nv,), with the reactions at limits.
 
-    Where `decide_forces` decides which constraint reactions are exerted, none are here; with
-    passive joints those of the passive-joint response alone.
+    Of λ_s drives exert with passive joints the part ``−Q_cc⁺ Q_ct f_s``, without them nothing where
+    `decide_forces` decides. Else all of it is here: planned grasps exert it, and without those only
+    joints that no constraint loads have effort rows.
     """
     directions, cycle = data.scratch.bounded.directions, data.cycle
     if cycle.singular_active:
@@ -63,8 +70,10 @@ def move_to_reference(data, a_ref):
     """
     Move singular-direction control from the tasks into the reference acceleration a_ref (nv,).
 
-    ``WANTED`` and ``FORCE`` of the stack's rows become what is left of them. The entries of a_ref
-    at passive joints are not their accelerations.
+    ``a_ref = q̈_null + A⁻¹ (J_tᵀ f_s + J_cᵀ λ_s + τ_s)``, τ_s the reactions of joints at limits. Of
+    ``WANTED`` of tasks what that motion does is subtracted, and ``CORRECTION``; of ``FORCE`` of
+    tasks f_s. Those of constraints, and ``REACTION``, are not valid until `react`. The entries of
+    a_ref at passive joints are not their accelerations: their own response is not in them.
     """
     cycle, bounded, mobility = data.cycle, data.scratch.bounded, data.results.Lambda_inverse
     directions, constrained = bounded.directions, 6 * data.demand.constraints.size
@@ -99,7 +108,12 @@ def add_correction(data, residual):
 
 @rare
 def move_to_stack(data):
-    """Add the forces of singular directions, and their reactions, to those of the stack."""
+    """
+    Add f_s to ``FORCE`` of tasks, λ_s to ``REACTION``: both are relative to q̈_null again.
+
+    With passive joints drives exert the part ``−Q_cc⁺ Q_ct f_s`` of λ_s, which goes to ``FORCE``.
+    ``SINGULAR_FORCE`` of constraints is overwritten by it, so this is called once in a cycle.
+    """
     forces, reaction = data.results.stack[FORCE], data.results.stack[REACTION]
     applied = data.scratch.bounded.directions[SINGULAR_FORCE, :forces.size]
     constrained = 6 * data.demand.constraints.size

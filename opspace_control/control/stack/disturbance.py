@@ -12,8 +12,8 @@ Forces of tasks are filtered, not the residual: ``J̄`` of all rows would turn w
 forces lacks of a motion in the null space into forces of tasks, and drive that motion.
 
 These forces are applied forces: r balances them, as the environment balances those of force
-control, [K87] (5.5). So they count for the limits of efforts, but not for those of the motion,
-which is that of the law.
+control, [K87] (5.5). So they have a part in efforts and none in the motion, which is that of the
+law.
 """
 
 import math

@@ -194,7 +194,12 @@ def resolve_tasks(cycle, demand, results, scratch, data):
 
 @inlined
 def resolve_stack(cycle, robot, demand, results, scratch, data):
-    """Turn the accelerations of the stack's rows into forces: constraints first, then levels."""
+    """
+    Turn the accelerations of the stack's rows into forces: constraints first, then levels.
+
+    ``FORCE`` has accelerations ``a* − a_null`` before, forces afterwards. Singular directions may
+    overwrite the velocities and accelerations of bodies, ``V`` and ``A``.
+    """
     stack, mobility, points = results.stack, scratch.mobility, robot.points
     constrained = 6 * demand.constraints.size
     activation, scale, force = stack[ACTIVATION], stack[SCALE], stack[FORCE]
