@@ -11,7 +11,6 @@ built and sourced: native/ros2_control and benchmark/marked_hardware
 """
 
 import contextlib
-import os
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ import rclpy
 import yaml
 from ros_latency import real_time
 from std_msgs.msg import String
+from view_cost import processor_time
 
 from opspace_control.cli.processes import Process, own_domain, private_environment, wait_until
 from opspace_control.errors import OpspaceError
@@ -95,9 +95,10 @@ def _measure(route, text):
                     environment, folder / 'node.log')
                 wait_until(lambda: 'Active: a cycle' in controller.said(), timeout=60.0)
                 time.sleep(_SETTLING)
-                begin, used = time.monotonic_ns(), [*map(_cpu, (manager.pid, controller.pid))]
+                processes = manager.pid, controller.pid
+                begin, used = time.monotonic_ns(), [*map(processor_time, processes)]
                 time.sleep(_SECONDS)
-                end, after = time.monotonic_ns(), [*map(_cpu, (manager.pid, controller.pid))]
+                end, after = time.monotonic_ns(), [*map(processor_time, processes)]
             finally:
                 said = (folder / 'manager.log').read_text() + (controller.said() if controller
                                                                else '')
@@ -172,11 +173,6 @@ def _spawn(environment, *arguments):
                     '--controller-manager-timeout', '60'], env=environment, check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
-
-def _cpu(process):
-    """Return the CPU time of a process so far, s."""
-    fields = Path(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 if __name__ == '__main__':

@@ -66,12 +66,12 @@ def _wait_for(process, word):
 def _load(process):
     """Return the processor time that a process takes, in % of a core."""
     time.sleep(_SETTLING)
-    before, began = _processor_time(process.pid), time.perf_counter()
+    before, began = processor_time(process.pid), time.perf_counter()
     time.sleep(_SECONDS)
-    return 100.0 * (_processor_time(process.pid) - before) / (time.perf_counter() - began)
+    return 100.0 * (processor_time(process.pid) - before) / (time.perf_counter() - began)
 
 
-def _processor_time(pid):
+def processor_time(pid):
     """Return the seconds of user and system time of a process so far, <man 5 proc>."""
     fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 import rclpy
 import yaml
 from controller_manager_msgs.srv import (
@@ -18,13 +19,28 @@ from controller_manager_msgs.srv import (
     LoadController,
     SwitchController,
 )
+from geometry_msgs.msg import PoseStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
-from opspace_control.share import prefixes
+from opspace_control import RobotState, library
+from opspace_control.model.urdf import urdf_text
+from opspace_control.ros.middleware.conversions import fill_message
+from opspace_control.ros.parameters.controller_parameters import table_of
+from opspace_control.ros.parameters.parameter_file import ParameterFile
+from opspace_control.ros.parameters.robot import make_controller
+from opspace_control.share import prefixes, share_directory
 
 NAME = 'opspace_controller'
+URDF = share_directory() / 'urdf/dual_arm.urdf'
+# Of hardware that stands still, with the commanded efforts as states.
+STILL = urdf_text(URDF).replace(
+    '<command_interface name="effort"/>',
+    '<command_interface name="effort"/><state_interface name="effort"/>')
+GIVEN = {**ParameterFile(share_directory() / 'config/dual_arm.yaml').of_node(NAME),
+         # No observer of disturbances: a robot that does not move is one, and efforts increase.
+         'disturbance.max_force': 0.0, 'disturbance.max_moment': 0.0}
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
@@ -37,6 +53,17 @@ def find(path):
 NODE = find('lib/controller_manager/ros2_control_node')
 PLUGIN = find('share/ament_index/resource_index/controller_interface__pluginlib__plugin/'
               'opspace_controller')
+
+
+needs_plugin = pytest.mark.skipif(
+    not (NODE and PLUGIN and library.is_there()),
+    reason='needs ros2_control_node, the plug-in of native/ros2_control and the library of kernels')
+
+
+def controller_of(given):
+    """Return the controller of the robot that stands still for parameters of the node."""
+    values = {row.name: row.default for row in table_of(given)} | given
+    return make_controller(STILL, values)[0]
 
 
 class Manager:
@@ -135,3 +162,22 @@ class Manager:
 
     def effort(self, joints):
         return np.array([self.efforts.get(joint, math.nan) for joint in joints])
+
+    def wanted_efforts(self, controller, goal=None):
+        """Return the efforts at rest where the robot is, its pose being the goals, or another."""
+        self.wait_until(lambda: self.positions)
+        q = np.array([self.positions[joint] for joint in controller.model.dof_names])
+        state = RobotState(controller.model, q, np.zeros(controller.model.nv))
+        controller.hold()
+        controller.compute_torque(state, dt=0.0)
+        if goal is not None:
+            controller.tasks['left_hand'].set_target(goal)
+        return controller.compute_torque(state, dt=0.0).copy()
+
+    def send_goal(self, goal):
+        """Send the left hand a goal (7,)."""
+        message = PoseStamped()
+        fill_message(message.pose, goal)
+        publisher = self.node.create_publisher(PoseStamped, f'{NAME}/left_hand/target_pose', 1)
+        self.wait_until(lambda: publisher.get_subscription_count() > 0)
+        publisher.publish(message)

@@ -4,15 +4,13 @@
 
 import contextlib
 import math
-import os
-import shutil
 import signal
 import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
+from native_programs import compile_program
 
 from opspace_control import (
     ControlError,
@@ -31,10 +29,6 @@ from opspace_control.safety.shared_memory import Kind, Mode
 from opspace_control.safety.supervisor import COLLISION_STOP, NO_TRIP, NUMBER_OF
 from opspace_control.share import share_directory
 
-NATIVE = Path(__file__).parents[1] / 'native'
-PLUGIN = NATIVE / 'ros2_control'
-COMPILER = os.environ.get('CXX', 'c++')
-WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror']
 pytestmark = pytest.mark.skipif(not library.is_there(), reason='the library is not built')
 TURN = np.array([0.0, 0.0, math.sin(0.1), math.cos(0.1)])
 POSE = np.r_[0.45, 0.3, 1.1, TURN]
@@ -42,14 +36,9 @@ POSE = np.r_[0.45, 0.3, 1.1, TURN]
 
 @pytest.fixture(scope='module')
 def program(tmp_path_factory):
-    if shutil.which(COMPILER.split()[0]) is None:
-        pytest.skip(f'there is no C++ compiler {COMPILER!r}')
-    program = tmp_path_factory.mktemp('native') / 'node_link'
-    subprocess.run(
-        [*COMPILER.split(), '-std=c++17', '-O2', *WARNINGS, f'-I{NATIVE / "include"}',
-         f'-I{PLUGIN / "include"}', PLUGIN / 'src/joint_servo.cpp', PLUGIN / 'src/node_link.cpp',
-         PLUGIN / 'test/node_link.cpp', '-o', program, '-ldl'], check=True)
-    return program
+    return compile_program(tmp_path_factory.mktemp('native'), *(
+        f'ros2_control/{source}.cpp' for source in (
+            'src/joint_servo', 'src/node_link', 'test/node_link')))
 
 
 @pytest.fixture(scope='module')

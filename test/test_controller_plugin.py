@@ -21,21 +21,13 @@ pytest.importorskip(
     reason='needs ros2_control and the plug-in of native/ros2_control, built and sourced')
 
 from geometry_msgs.msg import PoseStamped
-from real_manager import NAME, NODE, PLUGIN, Manager
+from real_manager import GIVEN, NAME, STILL, Manager, controller_of, needs_plugin
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
-from opspace_control import RobotState, library
 from opspace_control.cli.main import main
-from opspace_control.model.urdf import urdf_text
-from opspace_control.ros.parameters.controller_parameters import table_of
-from opspace_control.ros.parameters.parameter_file import ParameterFile
-from opspace_control.ros.parameters.robot import make_controller
-from opspace_control.share import share_directory
 
-pytestmark = pytest.mark.skipif(
-    not (NODE and PLUGIN and library.is_there()),
-    reason='needs ros2_control_node, the plug-in of native/ros2_control and the library of kernels')
+pytestmark = needs_plugin
 TYPES = {
     NAME: 'opspace_controller/OperationalSpaceController',
     'joint_state_broadcaster': 'joint_state_broadcaster/JointStateBroadcaster',
@@ -46,20 +38,13 @@ VELOCITY = '<state_interface name="velocity"/>'
 
 @pytest.fixture(scope='module')
 def robot(tmp_path_factory):
-    """Return the folder of an exported robot, its URDF with effort states, and its controller."""
+    """Return the folder of an exported robot, and its controller."""
     folder = tmp_path_factory.mktemp('robot')
-    text = urdf_text(share_directory() / 'urdf/dual_arm.urdf').replace(
-        '<command_interface name="effort"/>',
-        '<command_interface name="effort"/><state_interface name="effort"/>')
-    (folder / 'robot.urdf').write_text(text)
-    # No observer of disturbances: a robot that does not move is one, and its efforts increase.
-    given = {**ParameterFile(share_directory() / 'config/dual_arm.yaml').of_node(NAME),
-             'disturbance.max_force': 0.0, 'disturbance.max_moment': 0.0}
-    (folder / 'robot.yaml').write_text(yaml.safe_dump({NAME: {'ros__parameters': given}}))
+    (folder / 'robot.urdf').write_text(STILL)
+    (folder / 'robot.yaml').write_text(yaml.safe_dump({NAME: {'ros__parameters': GIVEN}}))
     assert main(['export', str(folder / 'robot.urdf'), str(folder / 'robot.yaml'),
                  '-o', str(folder)]) == 0
-    values = {row.name: row.default for row in table_of(given)} | given
-    return folder, text, make_controller(text, values)[0]
+    return folder, controller_of(GIVEN)
 
 
 def parameters_of(folder, **changed):
@@ -80,7 +65,7 @@ def make_manager(tmp_path, robot):
     with contextlib.ExitStack() as stack:
         def make(text=None, **parameters):
             domain = 100 + os.getpid() % 100
-            manager = Manager(tmp_path, text or robot[1], parameters_of(robot[0], **parameters),
+            manager = Manager(tmp_path, text or STILL, parameters_of(robot[0], **parameters),
                               domain)
             stack.callback(manager.close)
             return manager
@@ -97,23 +82,11 @@ def manager(make_manager):
     return manager
 
 
-def wanted_efforts(manager, controller, goal=None):
-    """Return the efforts at rest where the mock is, for its pose as the goals, and for another."""
-    manager.wait_until(lambda: manager.positions)
-    q = np.array([manager.positions[joint] for joint in controller.model.dof_names])
-    state = RobotState(controller.model, q, np.zeros(controller.model.nv))
-    controller.hold()
-    controller.compute_torque(state, dt=0.0)
-    if goal is not None:
-        controller.tasks['left_hand'].set_target(goal)
-    return controller.compute_torque(state, dt=0.0).copy()
-
-
 def test_lifecycle(manager, robot):
     """Efforts begin with the weight, follow a goal, hold again, and are 0 after deactivation."""
-    controller = robot[2]
+    controller = robot[1]
     joints = controller.model.dof_names
-    weight = wanted_efforts(manager, controller)
+    weight = manager.wanted_efforts(controller)
     assert np.abs(weight).max() > 1.0
     assert manager.switch([NAME])
     manager.wait_until(lambda: np.allclose(manager.effort(joints), weight, atol=1e-6))
@@ -124,14 +97,8 @@ def test_lifecycle(manager, robot):
     np.testing.assert_allclose(given, np.broadcast_to(weight, given.shape), atol=1e-6)
 
     goal = controller.tasks['left_hand'].pose + np.array([0.01, 0, 0.01, 0, 0, 0, 0])
-    message = PoseStamped()
-    for part, names, numbers in (('position', 'xyz', goal[:3]), ('orientation', 'xyzw', goal[3:])):
-        for name, number in zip(names, numbers, strict=True):
-            setattr(getattr(message.pose, part), name, float(number))
-    publisher = manager.node.create_publisher(PoseStamped, f'{NAME}/left_hand/target_pose', 1)
-    manager.wait_until(lambda: publisher.get_subscription_count() > 0)
-    publisher.publish(message)
-    wanted = wanted_efforts(manager, controller, goal)
+    manager.send_goal(goal)
+    wanted = manager.wanted_efforts(controller, goal)
     assert np.abs(wanted - weight).max() > 0.1
     manager.wait_until(lambda: np.allclose(manager.effort(joints), wanted, atol=1e-6))
 
@@ -147,9 +114,9 @@ def test_lifecycle(manager, robot):
 
 def test_goals_of_another_controller(manager, robot):
     """Chained: whole poses are goals, others change nothing, and topics do not count."""
-    controller, rng = robot[2], np.random.default_rng(2)
+    controller, rng = robot[1], np.random.default_rng(2)
     joints = controller.model.dof_names
-    weight = wanted_efforts(manager, controller)
+    weight = manager.wanted_efforts(controller)
     assert manager.load('goals')
     assert manager.switch([NAME, 'goals'])
     publisher = manager.node.create_publisher(Float64MultiArray, 'goals/commands', 1)
@@ -157,7 +124,7 @@ def test_goals_of_another_controller(manager, robot):
     manager.wait_until(lambda: publisher.get_subscription_count() > 0
                        and pose.get_subscription_count() > 0)
     goal = controller.tasks['left_hand'].pose + np.r_[0.02 * rng.normal(size=3), np.zeros(4)]
-    wanted = wanted_efforts(manager, controller, goal)
+    wanted = manager.wanted_efforts(controller, goal)
     for numbers, efforts in ((np.r_[goal[:3], 0.0, 0.0, 0.0, 2.0], weight), (goal, wanted),
                              (np.r_[goal[:3], np.full(4, math.nan)], wanted)):
         for _ in range(20):
@@ -182,9 +149,9 @@ def test_refuses_to_be_configured(make_manager, parameters, says):
 
 def test_a_joint_that_is_too_fast(make_manager, robot):
     """It trips: the robot is braked, the log and a topic say so, and the plug-in stays active."""
-    joints = robot[2].model.dof_names
+    joints = robot[1].model.dof_names
     fast = VELOCITY.replace('/>', '><param name="initial_value">90.0</param></state_interface>')
-    manager = make_manager(robot[1].replace(VELOCITY, fast, 1))
+    manager = make_manager(STILL.replace(VELOCITY, fast, 1))
     assert manager.load('joint_state_broadcaster')
     assert manager.load()
     assert manager.switch(['joint_state_broadcaster', NAME])

@@ -3,13 +3,11 @@
 """The part of the ros2_control plug-in without ROS: a saved servo by the names of joints."""
 
 import math
-import os
-import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
+from native_programs import compile_program
 
 from opspace_control import (
     ForceControl,
@@ -25,24 +23,14 @@ from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import BRAKED, CONTROL, RESUME
 from opspace_control.share import share_directory
 
-NATIVE = Path(__file__).parents[1] / 'native'
-PLUGIN = NATIVE / 'ros2_control'
-COMPILER = os.environ.get('CXX', 'c++')
-WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror']
 pytestmark = pytest.mark.skipif(not library.is_there(), reason='the library is not built')
 LOCKED = 'torso_roll'
 
 
 @pytest.fixture(scope='module')
 def program(tmp_path_factory):
-    if shutil.which(COMPILER.split()[0]) is None:
-        pytest.skip(f'there is no C++ compiler {COMPILER!r}')
-    program = tmp_path_factory.mktemp('native') / 'joint_servo'
-    subprocess.run(
-        [*COMPILER.split(), '-std=c++17', '-O2', *WARNINGS, f'-I{NATIVE / "include"}',
-         f'-I{PLUGIN / "include"}', PLUGIN / 'src/joint_servo.cpp', PLUGIN / 'test/joint_servo.cpp',
-         '-o', program, '-ldl', '-pthread'], check=True)
-    return program
+    return compile_program(tmp_path_factory.mktemp('native'), 'ros2_control/src/joint_servo.cpp',
+                           'ros2_control/test/joint_servo.cpp')
 
 
 @pytest.fixture(scope='module')

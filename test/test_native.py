@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saved controllers in C++: what Python computes, bit by bit, and nothing but the arithmetic."""
 
-import os
 import shutil
 import subprocess
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
+from native_programs import NATIVE, compile_program, has_compiler
 
 from opspace_control import (
     ControlError,
@@ -34,9 +34,6 @@ from opspace_control.tasks.jerk_limited import JerkLimits
 
 pytest.importorskip('ruckig', reason='ruckig is not installed')
 
-NATIVE = Path(__file__).parents[1] / 'native'
-COMPILER = os.environ.get('CXX', 'c++')
-WARNINGS = ['-Wall', '-Wextra', '-Wpedantic', '-Wconversion', '-Wshadow', '-Werror']
 CYCLES = 10_000
 needs_library = pytest.mark.skipif(not library.is_there(), reason='the library is not built')
 
@@ -44,18 +41,7 @@ needs_library = pytest.mark.skipif(not library.is_there(), reason='the library i
 @pytest.fixture(scope='module')
 def compiled(tmp_path_factory):
     """Return a function that compiles a file of native/, and returns the program."""
-    if shutil.which(COMPILER.split()[0]) is None:
-        pytest.skip(f'there is no C++ compiler {COMPILER!r}')
-    folder = tmp_path_factory.mktemp('native')
-
-    def compile_file(path):
-        program = folder / Path(path).stem
-        subprocess.run(
-            [*COMPILER.split(), '-std=c++17', '-O2', *WARNINGS, f'-I{NATIVE / "include"}',
-             NATIVE / path, '-o', program, '-ldl'], check=True)
-        return program
-
-    return compile_file
+    return partial(compile_program, tmp_path_factory.mktemp('native'))
 
 
 @pytest.fixture(scope='module')
@@ -397,7 +383,7 @@ def test_example(compiled, model, tmp_path):
 @needs_library
 def test_export(model, tmp_path, capsys):
     """What the command has written is built by CMake, and gives the node's first efforts."""
-    if shutil.which('cmake') is None or shutil.which(COMPILER.split()[0]) is None:
+    if shutil.which('cmake') is None or not has_compiler():
         pytest.skip('there is no cmake, or no C++ compiler')
     urdf, parameters = (share_directory() / name for name in (
         'urdf/dual_arm.urdf', 'config/dual_arm.yaml'))

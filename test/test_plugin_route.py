@@ -26,45 +26,28 @@ from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
-from real_manager import NODE, PLUGIN, Manager
+from real_manager import GIVEN, NAME, NODE, STILL, URDF, Manager, controller_of, needs_plugin
 from std_srvs.srv import Trigger
 
-from opspace_control import RobotState, library
 from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.middleware.conversions import pose_from_message
-from opspace_control.ros.parameters.controller_parameters import table_of
-from opspace_control.ros.parameters.parameter_file import ParameterFile
-from opspace_control.ros.parameters.robot import make_controller
 from opspace_control.share import share_directory
 
-pytestmark = pytest.mark.skipif(
-    not (NODE and PLUGIN and library.is_there()),
-    reason='needs ros2_control_node, the plug-in of native/ros2_control and the library of kernels')
-NAME, PLUG = 'opspace_controller', 'opspace_plugin'
+pytestmark = needs_plugin
+PLUG = 'opspace_plugin'
 TYPES = {
     PLUG: 'opspace_controller/OperationalSpaceController',
     'joint_state_broadcaster': 'joint_state_broadcaster/JointStateBroadcaster',
     'holder': 'forward_command_controller/ForwardCommandController'}
-URDF = share_directory() / 'urdf/dual_arm.urdf'
-GIVEN = {**ParameterFile(share_directory() / 'config/dual_arm.yaml').of_node(NAME),
-         # No observer of disturbances: a robot that does not move is one, and efforts increase.
-         'disturbance.max_force': 0.0, 'disturbance.max_moment': 0.0,
-         'controller_manager': 'controller_manager', 'route': 'plugin',
+ROUTED = {**GIVEN, 'controller_manager': 'controller_manager', 'route': 'plugin',
          'safety.node_timeout': 0.5}
 
 
 @pytest.fixture
 def controller():
     """Return the same controller in this process, for the efforts that are to be expected."""
-    values = {row.name: row.default for row in table_of(GIVEN)} | GIVEN
-    return make_controller(urdf_text(URDF), values)[0]
-
-
-# Hardware that stands still, and has the commanded efforts as states.
-STILL = urdf_text(URDF).replace(
-    '<command_interface name="effort"/>',
-    '<command_interface name="effort"/><state_interface name="effort"/>')
+    return controller_of(ROUTED)
 
 
 class Robot(Manager):
@@ -90,8 +73,8 @@ class Robot(Manager):
                     'message': status.message}
 
     def run_node(self, **changed):
-        given = GIVEN | changed
-        blocks = {*GIVEN['tasks']} - {*given['tasks']}
+        given = ROUTED | changed
+        blocks = {*ROUTED['tasks']} - {*given['tasks']}
         given = {name: value for name, value in given.items() if name.split('.')[0] not in blocks}
         file = self.folder / 'node.yaml'
         file.write_text(yaml.safe_dump({NAME: {'ros__parameters': given}}))
@@ -101,6 +84,10 @@ class Robot(Manager):
 
     def wait_for(self, state, name=PLUG):
         self.wait_until(lambda: self.state(name) == state, 40.0)
+
+    def label(self):
+        """Return the state of the node; the first answer may precede the discovery of its way."""
+        return self.call(GetState, f'{NAME}/get_state', again=2.0).current_state.label
 
     def transition(self, label):
         number = getattr(Transition, f'TRANSITION_{label}')
@@ -116,48 +103,26 @@ def robot(tmp_path):
         yield robot
 
 
-def wanted_efforts(robot, controller, goal=None):
-    """Return the efforts at rest where the robot is, for its pose as the goals, and for another."""
-    robot.wait_until(lambda: robot.positions)
-    q = np.array([robot.positions[joint] for joint in controller.model.dof_names])
-    state = RobotState(controller.model, q, np.zeros(controller.model.nv))
-    controller.hold()
-    controller.compute_torque(state, dt=0.0)
-    if goal is not None:
-        controller.tasks['left_hand'].set_target(goal)
-    return controller.compute_torque(state, dt=0.0).copy()
-
-
 def is_at(robot, controller, efforts):
     joints = controller.model.dof_names
     return lambda: np.allclose(robot.effort(joints), efforts, atol=1e-5)
-
-
-def send_goal(robot, goal):
-    message = PoseStamped()
-    for part, names, numbers in (('position', 'xyz', goal[:3]), ('orientation', 'xyzw', goal[3:])):
-        for name, number in zip(names, numbers, strict=True):
-            setattr(getattr(message.pose, part), name, float(number))
-    publisher = robot.node.create_publisher(PoseStamped, f'{NAME}/left_hand/target_pose', 1)
-    robot.wait_until(lambda: publisher.get_subscription_count() > 0)
-    publisher.publish(message)
 
 
 def test_the_same_topics_services_and_parameters(robot, controller):
     """Goals, gains, holds, diagnostics and transitions are those of the other route."""
     robot.run_node()
     robot.wait_for('active')
-    weight = wanted_efforts(robot, controller)
+    weight = robot.wanted_efforts(controller)
     robot.wait_until(is_at(robot, controller, weight))
     goal = controller.tasks['left_hand'].pose + np.array([0.01, 0, 0.01, 0, 0, 0, 0])
-    send_goal(robot, goal)
-    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller, goal)))
+    robot.send_goal(goal)
+    robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller, goal)))
     # A gain, which ramps.
     answer = robot.call(SetParameters, f'{NAME}/set_parameters', parameters=[
         Parameter('left_hand.kp', value=150.0).to_parameter_msg()])
     assert answer.results[0].successful
     controller.tasks['left_hand'].set_gains(150.0)
-    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller, goal)))
+    robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller, goal)))
     robot.wait_until(lambda: robot.reports.get('message') == 'Active.' and (
         450.0 < float(robot.reports['rate [Hz]']) < 550.0))
     assert robot.call(Trigger, f'{NAME}/hold').success
@@ -174,11 +139,11 @@ def begin(robot, controller, **changed):
     """Return the node's process once the robot is at a goal, and the efforts there."""
     process = robot.run_node(**changed)
     robot.wait_for('active')
-    weight = wanted_efforts(robot, controller)
+    weight = robot.wanted_efforts(controller)
     robot.wait_until(is_at(robot, controller, weight))
     goal = controller.tasks['left_hand'].pose + np.array([0.01, 0, 0.01, 0, 0, 0, 0])
-    send_goal(robot, goal)
-    efforts = wanted_efforts(robot, controller, goal)
+    robot.send_goal(goal)
+    efforts = robot.wanted_efforts(controller, goal)
     robot.wait_until(is_at(robot, controller, efforts))
     return process, efforts
 
@@ -205,14 +170,13 @@ def test_the_node_dies_or_hangs(robot, controller, way):
     assert 'gives no sign of life: the robot is damped, then released' in robot.log.read_text()
     if way == signal.SIGSTOP:
         process.send_signal(signal.SIGCONT)
-        robot.wait_until(lambda: robot.call(GetState, f'{NAME}/get_state').current_state.label
-                         == 'inactive')
+        robot.wait_until(lambda: robot.label() == 'inactive')
         assert robot.transition('ACTIVATE')
     else:
         process.wait(10)
         robot.run_node()
     robot.wait_for('active')
-    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller)))
+    robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller)))
 
 
 def test_a_node_attaches_again(robot, controller):
@@ -223,17 +187,17 @@ def test_a_node_attaches_again(robot, controller):
     process.wait(10)
     robot.run_node(**{'safety.node_timeout': 30.0})
     robot.wait_until(lambda: 'goes on: this node has found it active' in robot.log.read_text())
-    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller)), 40.0)
+    robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller)), 40.0)
     assert robot.state(PLUG) == 'active'
     # From the goal to the present pose; there is no other effort in between.
     assert fastest_change(robot, controller, first) <= 40.0 * controller.effort_limits.max()
-    change = abs(wanted_efforts(robot, controller) - efforts).max()
+    change = abs(robot.wanted_efforts(controller) - efforts).max()
     seen = np.array([[each[joint] for joint in controller.model.dof_names]
                      for each in robot.seen[first:]])
     assert abs(seen - efforts).max() <= change + 1e-5
     goal = controller.tasks['left_hand'].pose + np.array([0.0, 0.01, 0, 0, 0, 0, 0])
-    send_goal(robot, goal)
-    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller, goal)))
+    robot.send_goal(goal)
+    robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller, goal)))
 
 
 def test_another_client_deactivates_the_plugin(robot, controller):
@@ -242,10 +206,9 @@ def test_another_client_deactivates_the_plugin(robot, controller):
     assert robot.switch(deactivate=[PLUG])
     robot.wait_until(lambda: f'{PLUG} is no longer active' in robot.log.read_text())
     robot.wait_until(lambda: not robot.effort(controller.model.dof_names).any())
-    robot.wait_until(lambda: robot.call(GetState, f'{NAME}/get_state').current_state.label
-                     == 'inactive')
+    robot.wait_until(lambda: robot.label() == 'inactive')
     assert robot.transition('ACTIVATE')
-    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller)))
+    robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller)))
 
 
 def test_a_rival_gets_the_joints_back(robot, controller):
@@ -265,15 +228,14 @@ def test_the_manager_dies(robot, controller):
     robot.process.kill()
     robot.process.wait(10)
     robot.wait_until(lambda: 'has ended' in robot.log.read_text())
-    robot.wait_until(lambda: robot.call(GetState, f'{NAME}/get_state').current_state.label
-                     == 'inactive')
+    robot.wait_until(lambda: robot.label() == 'inactive')
     robot.process = robot.start([NODE, '--ros-args', '--params-file',
                                  robot.folder / 'manager.yaml'])
     robot.wait_until(lambda: not robot.states())  # a killed process stays in the graph
     assert robot.load('joint_state_broadcaster')
     assert robot.switch(['joint_state_broadcaster'])
     assert robot.transition('ACTIVATE')
-    robot.wait_until(is_at(robot, controller, wanted_efforts(robot, controller)))
+    robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller)))
 
 
 def test_two_nodes_and_another_controller(robot, controller):
@@ -326,7 +288,7 @@ def test_a_robot_that_moves(tmp_path):
             assert robot.call(SetParameters, f'{NAME}/set_parameters', parameters=[
                 Parameter('left_hand.trajectory', value=trajectory).to_parameter_msg()]
                 ).results[0].successful
-            send_goal(robot, goal)
+            robot.send_goal(goal)
             robot.wait_until(lambda goal=goal: np.linalg.norm(
                 poses[-1][:3] - goal[:3]) < 1e-3, 30.0)
             robot.spin(0.5)

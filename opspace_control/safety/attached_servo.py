@@ -4,6 +4,7 @@
 
 import time
 
+from opspace_control.control.saved import block_of
 from opspace_control.errors import ControlError
 from opspace_control.safety.servo_image import ServoImage
 from opspace_control.safety.shared_memory import Kind, SharedMemory
@@ -35,8 +36,7 @@ class AttachedServo:
 
     def block(self):
         """Return the block of the servo as it is now, (size,) of bytes, for the other process."""
-        self._image = ServoImage(self.servo)
-        return self._image.block
+        return block_of(self.servo.controller, self.servo)
 
     def attach(self, path):
         """

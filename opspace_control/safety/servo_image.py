@@ -26,19 +26,18 @@ class ServoImage:
     """
 
     def __init__(self, servo):
-        self.controller = servo.controller
+        self._controller = servo.controller
         self._arguments = servo.controller._arguments
-        self.block, memory = make_block(self.controller, servo)
+        self.block, memory = make_block(servo.controller, servo)
         self._data = servo.data  # their memory is needed
         scratch = {array.ctypes.data for array in _arrays((self._arguments.storage.scratch,))}
         self._parts = [(begin, end - begin, offset) for begin, end, offset in memory.parts
                        if begin not in scratch]
         sizes = [-(-size // _WORD) * _WORD for _, size, _ in self._parts]
         self._starts = np.cumsum([0, *sizes])
-        own = [np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(begin))
-               for begin, size, _ in self._parts]
-        self._views = own
-        self._own = self._padded(own)
+        self._views = [np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(begin))
+                       for begin, size, _ in self._parts]
+        self._own = _padded(self._views)
         self._now, self._seen, self._same = np.zeros((3, self._starts[-1]), np.uint8)
         self._offsets = np.concatenate([
             offset + np.arange(0, size, _WORD)
@@ -56,12 +55,11 @@ class ServoImage:
 
     def is_current(self):
         """Return whether the controller still has the arrays that it had at the beginning."""
-        return self.controller._arguments is self._arguments
+        return self._controller._arguments is self._arguments
 
     def attach(self, block):
         """Compare with a block (size,) of bytes from now on, which `fits`."""
-        self._remote = self._padded([block[offset:offset + size]
-                                     for _, size, offset in self._parts])
+        self._remote = _padded([block[offset:offset + size] for _, size, offset in self._parts])
 
     def look(self):
         """Copy the numbers of the block."""
@@ -114,10 +112,6 @@ class ServoImage:
             own = self._views[k]
             own[:] = wanted[starts[k]:starts[k] + own.size]
 
-    def _padded(self, views):
-        return [part for view in views for part in (
-            view, np.zeros(-view.size % _WORD, np.uint8))]
-
     def _words(self, addresses, sizes):
         """Return the indices of the words at these addresses of so many bytes."""
         begins = np.array([begin for begin, _, _ in self._parts])
@@ -126,6 +120,11 @@ class ServoImage:
         place = (self._starts[part] + addresses - begins[part]) // _WORD
         return np.concatenate([np.arange(at, at + size // _WORD)
                                for at, size in zip(place, sizes, strict=True)])
+
+
+def _padded(views):
+    """Return views of bytes, each filled up to whole words by another one."""
+    return [part for view in views for part in (view, np.zeros(-view.size % _WORD, np.uint8))]
 
 
 def _arrays(arguments):

@@ -178,9 +178,10 @@ class ManagerClient(ServiceCaller):
         self._list_client = self.node.create_client(ListControllers, f'{name}/list_controllers')
         self._switch_client = self.node.create_client(SwitchController, f'{name}/switch_controller')
         namespace, slash, _ = name.rpartition('/')
+        self._controller_node = f'{namespace}{slash}{controller}'  # beside the manager's
         self._manager_parameters, self._controller_parameters = (
             self.node.create_client(GetParameters, f'{owner}/get_parameters')
-            for owner in (name, f'{namespace}{slash}{controller}'))
+            for owner in (name, self._controller_node))
         self._active = self._known = None  # active controllers: published, and at the last `news`
         self._idle = []  # all hardware that is not active
         self._activity = ControllerManagerActivity and self.node.create_subscription(

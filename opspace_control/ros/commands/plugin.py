@@ -27,7 +27,6 @@ class PluginManager(ControllerManager):
 
     def __init__(self, node, name, controller, timeout):
         super().__init__(node, name, controller, timeout)
-        self._controller_node = f'{name.rpartition("/")[0]}/{controller}'.lstrip('/')
         self._services = {kind: self.node.create_client(kind, f'{name}/{verb}_controller')
                           for kind, verb in ((LoadController, 'load'), (UnloadController, 'unload'),
                                              (ConfigureController, 'configure'))}

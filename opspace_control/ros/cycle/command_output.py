@@ -48,9 +48,9 @@ class CommandOutput:
         self._publish(self._command.write(self.torque))
 
 
-_PERIOD = 0.002  # s, between two commands of a release
+PERIOD = 0.002   # s, between two commands of a release
 _SEEN = 0.05     # s, age up to which a state is used
-_STILL = 0.02    # rad/s or m/s, speed of a robot at rest
+STILL = 0.02     # rad/s or m/s, speed of a robot at rest
 
 
 class Release:
@@ -78,7 +78,7 @@ class Release:
     def stop(self):
         """Hold the robot until it rests, for the release time at most; return the time."""
         start = now = time.perf_counter()
-        while (self._is_seen(now) and abs(self._state_input.state.v).max() >= _STILL
+        while (self._is_seen(now) and abs(self._state_input.state.v).max() >= STILL
                and self._supervisor.fading(now - start)):
             self.settle()
             now = self._pause()
@@ -121,5 +121,5 @@ class Release:
                 and now - self._state_input.last_good < _SEEN)
 
     def _pause(self):
-        time.sleep(_PERIOD)
+        time.sleep(PERIOD)
         return time.perf_counter()

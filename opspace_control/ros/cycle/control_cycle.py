@@ -4,13 +4,10 @@
 
 import time
 
-import numpy as np
-
 from opspace_control.errors import SafetyError
 from opspace_control.ros.cycle.command_output import CommandOutput, Release
 from opspace_control.ros.cycle.robot_cycle import RobotCycle
 from opspace_control.ros.cycle.state_input import StateInput
-from opspace_control.ros.middleware.conversions import time_message
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import (
     ACCEPT,
@@ -41,7 +38,6 @@ class ControlCycle(RobotCycle):
         self._law = [controller._cycle[name] for name in (
             'limited', 'unsolved', 'levels_given_up', 'least_eigenvalue')]
         self._output = CommandOutput(self.servo, command, publish)
-        self._unused = np.zeros(controller.model.nv)
         self.reset()
 
     def reset(self):
@@ -147,13 +143,7 @@ class ControlCycle(RobotCycle):
             return
         self.statistics.count(now, opened.stamp, time.time_ns() - opened.stamp,
                               *(number.item() for number in self._law))
-        if self.feedback_period and now >= self._feedback_due:
-            self._feedback_due = now + self.feedback_period
-            if tripped:  # for the feedback of the tasks; these efforts are not sent
-                self._controller.compute_torque(self.state, out=self._unused, dt=0.0)
-            self.feedback(time_message(opened.stamp))
-        elif self._work:
-            self._do_work()
+        self._give_feedback(now, tripped, opened.stamp)
 
     def _error_of_effort(self):
         """Return the SafetyError of an effort that was not finite in this call."""

@@ -7,9 +7,9 @@ import time
 import numpy as np
 
 from opspace_control.errors import ControlError, RosInterfaceError, SafetyError
+from opspace_control.ros.cycle.command_output import PERIOD, STILL
 from opspace_control.ros.cycle.robot_cycle import RobotCycle
 from opspace_control.ros.cycle.state_input import StateInput
-from opspace_control.ros.middleware.conversions import time_message
 from opspace_control.safety.attached_servo import AttachedServo
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import RESUME
@@ -29,7 +29,6 @@ from opspace_control.safety.supervisor import (
 )
 
 _WAIT = 0.1  # s, for a cycle: longer than managers take to switch controllers
-_STEP = 0.002    # s, between two looks during a release
 # Of faults in the plug-in, whose states have gone on since.
 _WORDS = {
     STATE_INVALID: 'A position or velocity of the hardware is not finite.',
@@ -37,7 +36,6 @@ _WORDS = {
     POSITION_JUMP: "'{joint}' jumped.",
     VELOCITY_LIMIT: "'{joint}' is too fast.",
     PASSIVE_VELOCITY: "Passive joint '{joint}' swings too fast: nothing drives it."}
-_STILL = 0.02    # rad/s or m/s, speed of a robot at rest
 
 
 class PluginCycle(RobotCycle):
@@ -51,7 +49,6 @@ class PluginCycle(RobotCycle):
     def __init__(self, controller, logger):
         super().__init__(Servo(controller, StateInput(controller.model)), logger)
         self.link = AttachedServo(self.servo)
-        self._unused = np.zeros(controller.model.nv)
         self.reset()
 
     def reset(self):
@@ -191,17 +188,10 @@ class PluginCycle(RobotCycle):
         except SafetyError as error:  # a collision, or of a goal that moves
             self._reasons[error.trip] = error
             self.link.tell(Kind.TRIP, NUMBER_OF[error.trip])
-        if self.feedback_period and now >= self._feedback_due:
-            self._feedback_due = now + self.feedback_period
-            if tripped:  # for the feedback of the tasks
-                self.link.send_changes()
-                self._controller.compute_torque(self.state, out=self._unused, dt=0.0)
-                self.feedback(time_message(self.stamp))
-                self.link.forget()
-            else:
-                self.feedback(time_message(self.stamp))
-        else:
-            self._do_work()
+        if tripped:
+            self.link.send_changes()
+        if self._give_feedback(now, tripped, self.stamp) and tripped:
+            self.link.forget()  # what was computed for the feedback alone
 
 
 class PluginRelease:
@@ -221,7 +211,7 @@ class PluginRelease:
         release_time = self._link.servo.supervisor.release_time
         while now - start < release_time:
             self._be(Mode.CARRY)
-            if self._look(now) and abs(self._state_input.state.v).max() < _STILL:
+            if self._look(now) and abs(self._state_input.state.v).max() < STILL:
                 break
             now = self._pause()
         return now
@@ -251,5 +241,5 @@ class PluginRelease:
         return self._runs() and self._link.synchronise(now)
 
     def _pause(self):
-        time.sleep(_STEP)
+        time.sleep(PERIOD)
         return time.perf_counter()

@@ -8,6 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from opspace_control.ros.cycle.statistics import CycleStatistics
+from opspace_control.ros.middleware.conversions import time_message
 from opspace_control.ros.parameters.robot import period, set_envelope
 from opspace_control.safety.supervisor import NO_TRIP, TRIPS
 
@@ -38,6 +39,7 @@ class RobotCycle:
         self.end_plan = lambda reason: False  # ends a plan; returns whether there was one
         self.statistics = CycleStatistics()
         self._work = []
+        self._unused = np.zeros(servo.tau.size)
 
     is_fixed = False  # whether the controller must keep the arrays that it has
 
@@ -78,6 +80,17 @@ class RobotCycle:
         """Call ``work()`` after the next command, or at the next `watch`."""
         if work not in self._work:
             self._work.append(work)
+
+    def _give_feedback(self, now, tripped, stamp):
+        """Publish feedback for a stamp, ns, and return True, if it is due; else do waiting work."""
+        if not self.feedback_period or now < self._feedback_due:
+            self._do_work()
+            return False
+        self._feedback_due = now + self.feedback_period
+        if tripped:  # for the feedback of the tasks; these efforts are not sent
+            self._controller.compute_torque(self.state, out=self._unused, dt=0.0)
+        self.feedback(time_message(stamp))
+        return True
 
     def _do_work(self):
         while self._work:
