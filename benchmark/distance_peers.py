@@ -147,7 +147,7 @@ def seek(make, robot, goals):
         simulated.step()
         q[model.q_index[dofs]], v[dofs] = simulated.positions, simulated.velocities
         state.update(q, v)
-        least = min(least, judge.least())
+        least = judge.least(least)
     here = model.forward_kinematics(state, robot.hands)
     error = np.max([(np.linalg.norm(here[hand][:3, 3] - goals[hand][:3, 3]), np.linalg.norm(
         vector_from_matrix(here[hand][:3, :3].T @ goals[hand][:3, :3]))) for hand in robot.hands],

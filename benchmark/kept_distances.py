@@ -152,7 +152,7 @@ def seek(robot, goal, *, keep):
         simulated.step()
         q[model.q_index[dofs]], v[dofs] = simulated.positions, simulated.velocities
         state.update(q, v)
-        least = min(least, judge.least())
+        least = judge.least(least)
     free = ~model.locked
     steps = abs(np.diff(efforts, axis=0))[:, free] / model.effort_limits[free]
     here = model.forward_kinematics(state, robot.hands)

@@ -10,9 +10,8 @@ from opspace_control.simulation.urdf_reader import body_name
 
 _GEOMS = {Kind.SPHERE: mujoco.mjtGeom.mjGEOM_SPHERE, Kind.CAPSULE: mujoco.mjtGeom.mjGEOM_CAPSULE,
           Kind.CYLINDER: mujoco.mjtGeom.mjGEOM_CYLINDER, Kind.BOX: mujoco.mjtGeom.mjGEOM_BOX}
-# Pairs nearer than _NEAR, m, are looked at in every cycle, all pairs in every _CYCLES-th: a pair
-# that approaches at up to 2.5 m/s is not missed.
-_NEAR, _CYCLES = 0.05, 20
+# No distance decreases faster, m/s, and none is told beyond _FAR, m.
+_SPEED, _FAR = 5.0, 0.2
 
 
 class DistanceJudge:
@@ -40,33 +39,49 @@ class DistanceJudge:
         self._rotations = np.array([shape.rotation for shape in shapes])
         self._index = index = {shape.name: s for s, shape in enumerate(shapes)}
         self._pairs = np.array([[index[name] for name in pair] for pair in collision.pairs])
-        self._near, self._cycle = (), 0
+        self._step, self._bounds = _SPEED * simulated.timestep, np.full(len(self._pairs), -np.inf)
 
     def distances(self, pairs):
-        """Return the distances of pairs (p, 2) of geoms, m; ``_NEAR`` for those further away."""
+        """Return the distances of pairs (p, 2) of geoms, m; ``_FAR`` for those further away."""
         return np.array([mujoco.mj_geomDistance(
-            self._model, self._data, first, second, _NEAR, None) for first, second in pairs])
+            self._model, self._data, first, second, _FAR, None) for first, second in pairs])
 
     def move(self, name, position):
         """Put a shape of the world elsewhere, its center to (3,), m."""
         self._positions[self._index[name]] = position
 
-    def least(self):
-        """Return the least distance of all pairs as the robot is, m; ``_NEAR`` at most."""
+    def least(self, below=_FAR):
+        """
+        Return the least distance of all pairs, m, or ``below``, _FAR at most, where none is nearer.
+
+        Call it once a cycle. It looks at those pairs alone that may have come nearer than that.
+        """
+        self._bounds -= self._step
+        due = np.flatnonzero(self._bounds < below)
+        if due.size > 0:
+            self._place()
+            self._bounds[due] = gaps = self._gaps(self._pairs[due])
+            below = min(below, _FAR, gaps.min())
+        return below
+
+    def _gaps(self, pairs):
+        """Return the distances of pairs (p, 2) of geoms, m, of those beyond _FAR less than that."""
+        first, second = pairs.T
+        centers, radii = self._data.geom_xpos, self._model.geom_rbound
+        gaps = np.linalg.norm(centers[first] - centers[second], axis=1) - (
+            radii[first] + radii[second])
+        near = gaps < _FAR
+        gaps[near] = self.distances(pairs[near])
+        return gaps
+
+    def _place(self):
+        """Put the shapes where the links are."""
         simulated, data = self._simulated, self._data
         mujoco.mj_kinematics(simulated.model, simulated.data)
         R = simulated.data.xmat[self._bodies].reshape(-1, 3, 3)
         data.geom_xpos[:] = simulated.data.xpos[self._bodies] + (
             R @ self._positions[:, :, None])[:, :, 0]
         data.geom_xmat[:] = (R @ self._rotations).reshape(-1, 9)
-        if self._cycle % _CYCLES == 0:
-            first, second = self._pairs.T
-            gaps = np.linalg.norm(data.geom_xpos[first] - data.geom_xpos[second], axis=1) - (
-                self._model.geom_rbound[first] + self._model.geom_rbound[second])
-            candidates = self._pairs[gaps < _NEAR]
-            self._near = candidates[self.distances(candidates) < _NEAR]
-        self._cycle += 1
-        return self.distances(self._near).min(initial=_NEAR)
 
 
 def _size(shape):

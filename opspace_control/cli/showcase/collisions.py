@@ -124,7 +124,8 @@ class Scene:
                     judge.move(ball.name, place)
                 if keep:
                     controller.move_shape(ball.name, place, twist=[*velocity, 0.0, 0.0, 0.0])
-            least = np.minimum(least, [judge.least() for judge in judges])
+            least = np.array([
+                judge.least(each) for judge, each in zip(judges, least, strict=True)])
             if cycle % _SHOWN == 0:
                 places = np.array([simulated.frame_pose(hand)[:3] for hand in hands])
                 rows.append((now, least, np.linalg.norm(places - goals, axis=1), abs(v).max(),
