@@ -9,16 +9,10 @@ from functools import partial
 import numpy as np
 
 from opspace_control.dynamics.passive_forces import PassiveForces
-from opspace_control.errors import RosInterfaceError
 from opspace_control.model.ros2_control import hardware_of
-from opspace_control.ros.commands.command_route import CommandRoute, command_end, command_topic
-from opspace_control.ros.commands.plugin import PluginRoute
-from opspace_control.ros.cycle.control_cycle import ControlCycle
-from opspace_control.ros.cycle.plugin_cycle import PluginCycle
 from opspace_control.ros.cycle.state_input import BaseOdometry
 from opspace_control.ros.middleware.conversions import simulated_time
 from opspace_control.ros.middleware.endpoints import Endpoints
-from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, EffortCommand
 from opspace_control.ros.parameters import joints, robot
 from opspace_control.ros.parameters.shape_blocks import changes_shapes
 from opspace_control.ros.parameters.task_blocks import check_contacts, check_frames
@@ -31,26 +25,26 @@ STATUS_PARAMETERS = frozenset({'passive_joints', 'locked_joints'})
 
 class Configuration:
     """
-    A compiled controller with its ``interface``, ``cycle``, ``route`` and, or None, ``odometry``.
+    A compiled controller with its ``interface``, ``cycle``, ``commands``, or None ``odometry``.
 
     The constructor withdraws all of it if it fails; if the URDF text ``description`` and the
-    parameters do not fit, it raises an OpspaceError. ``order`` has the joints in the order of the
-    command; if empty, they are from the parameter or the URDF. ``is_active()`` returns whether the
-    LifecycleNode is commanding. ``hardware`` names the <ros2_control> blocks of the joints.
+    parameters do not fit, it raises an OpspaceError. A `TopicRoute` makes cycle and commands.
+    ``is_active()`` returns whether the LifecycleNode is commanding. ``hardware`` names the
+    <ros2_control> blocks of the joints.
     """
 
-    def __init__(self, node, parameters, description, order, is_active):
-        self._parameters = parameters
+    def __init__(self, node, description, route, is_active):
+        self._parameters = parameters = node.parameters
         self._logger = node.get_logger()
         self._changed = set()  # parameters that are not applied yet
         self._gains = tuple(f'{name}.' for name in (
             *parameters['tasks'], 'posture', 'disturbance', joints.PASSIVE, joints.DRIVES))
         with contextlib.ExitStack() as undo:
-            self._make(undo, node, description, order, is_active)
+            self._make(undo, node, description, route, is_active)
             self._undo = undo.pop_all()
 
-    def _make(self, undo, node, description, order, is_active):
-        parameters = self._parameters
+    def _make(self, undo, node, description, route, is_active):
+        parameters, order = self._parameters, route.order()
         self._controller, self._joints = robot.make_controller(
             description, ChainMap({'command_joints': order}, parameters),
             floating_base=parameters['floating_base'])
@@ -68,15 +62,8 @@ class Configuration:
                                  '<limit effort="..."> in the URDF.')
         robot.warm_up(controller, self._logger)
         self.odometry = BaseOdometry.of(model, parameters)
-        if parameters['route'] == 'plugin':
-            self.cycle, self.route = self._plugin(node)
-        else:
-            kind = COMMAND_TYPES[parameters['command_type']]
-            self.route = CommandRoute(node, kind, command_topic(parameters),
-                                      command_end(parameters))
-            self.cycle = ControlCycle(controller, EffortCommand(model, self._joints, kind),
-                                      self.route.publish, self._logger, self.odometry)
-        undo.callback(self.route.destroy)
+        self.cycle, self.commands = route.make(controller, self._joints, self.odometry)
+        undo.callback(self.commands.destroy)
         self.cycle.simulated_time = partial(simulated_time, node)
         endpoints = Endpoints(node)
         undo.callback(endpoints.withdraw)
@@ -86,18 +73,9 @@ class Configuration:
         moved = [(task.name, ' '.join(task.joints) if isinstance(task, JointTask) else task.frame)
                  for task in controller.tasks.values()]
         self._logger.info(
-            f'{model.name}: {len(self._joints)} joints commanded on {self.route.topic}, tasks '
+            f'{model.name}: {len(self._joints)} joints commanded on {self.commands.topic}, tasks '
             + (', '.join(f'{name} ({what})' for name, what in moved) or 'none')
             + f'; passive: {self._named(model.passive)}; locked: {self._named(model.locked)}.')
-
-    def _plugin(self, node):
-        """Return cycle and route of the plug-in, or raise a RosInterfaceError."""
-        if self._controller.model.floating_base:
-            raise RosInterfaceError('The plug-in has no state of a floating base.',
-                                    cure='Set route to topic.')
-        cycle = PluginCycle(self._controller, self._logger)
-        return cycle, PluginRoute(node, cycle, self._parameters['plugin.name'],
-                                  self._parameters['plugin.sensors'])
 
     def check(self, values, names):
         """Raise an OpspaceError if changes of these names to these values do not fit the robot."""
@@ -137,7 +115,7 @@ class Configuration:
             values.declare(joints.robot_joint_table(
                 self._controller.model, self._controller.passive))
         self.cycle.apply(values)
-        self.route.timeout = values['safety.command_timeout']
+        self.commands.timeout = values['safety.command_timeout']
         if self.odometry:
             self.odometry.timeout = values['safety.odom_timeout']
         self.interface.apply(values)

@@ -8,20 +8,17 @@ import traceback
 from functools import partial, wraps
 
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
-from sensor_msgs.msg import JointState
 
 from opspace_control.errors import OpspaceError, RosInterfaceError
-from opspace_control.ros.commands.command_route import command_end, command_topic
-from opspace_control.ros.commands.controller_manager import ControllerManager, Handover
-from opspace_control.ros.commands.manager_client import command_order, connect, when_there
-from opspace_control.ros.commands.plugin import PluginHandover, PluginManager
+from opspace_control.ros.commands.manager_client import when_there
 from opspace_control.ros.commands.rivals import Rivals
 from opspace_control.ros.configuration import Configuration
 from opspace_control.ros.middleware import executor
-from opspace_control.ros.middleware.endpoints import NEWEST, Endpoints, RobotDescription, take
+from opspace_control.ros.middleware.endpoints import Endpoints, RobotDescription
 from opspace_control.ros.parameters.controller_parameters import NODE, table_of
 from opspace_control.ros.parameters.node_parameters import NodeParameters, node_arguments
 from opspace_control.ros.parameters.task_blocks import check_task, make_grasp, read_payload
+from opspace_control.ros.routes import ROUTES
 
 _ABOUT = """\
 Run the controller node, opspace_controller: efforts for the joints of a robot, one command for each
@@ -69,17 +66,9 @@ class ControllerNode(LifecycleNode):
         self.parameters.accept_changes()
         self._configuration = None
         self._active = False
-        self._newest_state = lambda: take(self._states)  # while the executor waits
         self._stop = stop
-        self._check_stop = stop.check if stop else lambda: None
-        self._by_plugin = self.parameters['route'] == 'plugin'
-        self._manager = connect(self, *(
-            (PluginManager, 'plugin.name') if self._by_plugin else (ControllerManager,)))
-        if self._by_plugin and self._manager is None:
-            raise RosInterfaceError(
-                'There is no controller manager for the plug-in.',
-                cure='Set controller_manager and install controller_manager_msgs, or set route to '
-                     'topic.')
+        self._route = ROUTES[self.parameters['route']](self, stop.check if stop else lambda: None)
+        self._manager = self._route.manager
         self._description = RobotDescription(self, self.parameters['robot_description'], self.start)
         self.start()
 
@@ -106,24 +95,13 @@ class ControllerNode(LifecycleNode):
         if not self._description.text:
             raise RosInterfaceError('The robot is not known yet.',
                                     cure='Start robot_state_publisher, or give robot_description.')
-        self._rivals = Rivals(self, *('' if self._by_plugin else
-                                      self.resolve_topic_name(topic(self.parameters))
-                                      for topic in (command_topic, command_end)), self._born)
+        self._rivals = Rivals(self, *self._route.topics(), self._born)
         self._rivals.refuse_namesakes()
-        order = (self.parameters['command_joints'] if self._by_plugin else
-                 command_order(self.parameters, self._manager, self._check_stop))
         made = self._configuration = Configuration(
-            self, self.parameters, self._description.text, order, lambda: self._active)
+            self, self._description.text, self._route, lambda: self._active)
         if self._manager:
             self._manager.hardware = made.hardware
-        if self._by_plugin:
-            self._handover = PluginHandover(
-                self._manager, made.cycle, made.route, self._check_stop, self.get_logger(),
-                made.interface.hold, partial(made.apply, self.parameters))
-        else:
-            self._handover = self._manager and Handover(
-                self._manager, made.cycle, self._newest_state, made.route, self._check_stop,
-                self.get_logger())
+        self._handover = self._route.handover(made)
 
     @_transition
     def on_activate(self):
@@ -137,14 +115,9 @@ class ControllerNode(LifecycleNode):
         if made.odometry:
             made.odometry.listen(self)
         self._endpoints = Endpoints(self)
-        if self._by_plugin:
-            self._states = None
-            self._endpoints.repeat(1.0 / self.parameters['plugin.rate'], made.cycle.step)
-        else:
-            self._states = self._endpoints.listen(
-                JointState, 'joint_states', made.cycle.on_joint_state, NEWEST, raw=True)
+        where = self._route.listen(self._endpoints, made.cycle)
         self._endpoints.repeat(_WATCH_PERIOD, self._on_watch)
-        made.route.open()
+        made.commands.open()
         self._rivals.begin(time.perf_counter())
         self._active = True
         if self._handover:
@@ -153,8 +126,6 @@ class ControllerNode(LifecycleNode):
             except BaseException:
                 self._release()
                 raise
-        where = f'in {made.route.topic}' if self._by_plugin else (
-            f'on each message of {self._states.topic_name}')
         self.get_logger().info(f'Active: a cycle {where}.')
 
     def leave(self):
@@ -164,17 +135,17 @@ class ControllerNode(LifecycleNode):
             self._manager.end()
 
     def _on_watch(self):
-        cycle, interface, route = (
-            self._configuration.cycle, self._configuration.interface, self._configuration.route)
+        made = self._configuration
+        cycle, interface, commands = made.cycle, made.interface, made.commands
         cycle.watch()
         interface.watch()
-        if fault := route.fault(time.perf_counter()):
+        if fault := commands.fault(time.perf_counter()):
             self.get_logger().error(
                 f'{fault} The robot is damped, then released. Restart the node that takes the '
                 f'commands, then: ros2 lifecycle set {self.get_fully_qualified_name()} activate')
             self.trigger_deactivate()
             return
-        if not route.had_subscriber:
+        if not commands.had_subscriber:
             interface.hold()  # a new subscriber must not start with old goals
         # The controller manager may have been restarted without our forward controller, may have
         # deactivated it, or may have activated another one of the same joints.
@@ -209,18 +180,18 @@ class ControllerNode(LifecycleNode):
         if not self._active:
             return
         self._active = False
-        cycle, route = self._configuration.cycle, self._configuration.route
+        cycle, commands = self._configuration.cycle, self._configuration.commands
         self._configuration.interface.end_plan('the controller is no longer active')
-        release = cycle.end(self._newest_state)
+        release = cycle.end(self._route.newest)
         watched = (self._handover and not taken_over and cycle.known
-                   and route.is_watched(release.settle))
-        route.direct = True
+                   and commands.is_watched(release.settle))
+        commands.direct = True
         released = True
         if self._handover:
             released = self._handover.end(release, watched)
         else:
             release.fade_out(taken_over, rest_time=_REST_TIME)
-        route.close()
+        commands.close()
         self._endpoints.withdraw()
         if self._configuration.odometry:
             self._configuration.odometry.ignore()

@@ -72,7 +72,7 @@ def _type_of(value):
     return Parameter.Type.STRING if isinstance(value, str) else Parameter.Type.STRING_ARRAY
 
 
-class PluginRoute:
+class PluginCommands:
     """
     The way of efforts through the plug-in: its memory, as long as this node is active.
 
@@ -81,9 +81,10 @@ class PluginRoute:
 
     had_subscriber, direct, timeout = True, False, 0.0
 
-    def __init__(self, node, cycle, controller, sensors):
-        self.topic = f"the plug-in '{controller}'"
-        self._cycle, self._controller, self._sensors = cycle, controller, sensors
+    def __init__(self, node, cycle):
+        self._cycle, self._controller = cycle, node.parameters['plugin.name']
+        self._sensors = node.parameters['plugin.sensors']
+        self.topic = f"the plug-in '{self._controller}'"
         self._logger = node.get_logger()
         self._name = f'{node.get_fully_qualified_name()} {node.context.get_domain_id()}'
 
