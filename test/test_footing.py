@@ -50,7 +50,7 @@ def test_a_foot_that_has_met_no_ground_swings_from_where_it_is(clock):
     footing_at(clock, 0.51, footing=footing)
     assert footing.swinging.tolist() == [True, False, False, True]
     np.testing.assert_allclose(footing.lift_off[[0, 3]], PLACES[[0, 3]])
-    progress, whole = footing.swing_progress(0, clock)
+    progress, whole = footing.swing_progress([0], clock)
     assert progress == pytest.approx(0.0) and whole == pytest.approx(0.98)
 
 
@@ -61,7 +61,7 @@ def test_stretched_legs_lift_early_in_the_second_half_of_their_stance_and_swing_
     footing_at(clock, 0.3, stretched, footing=footing)
     footing_at(clock, 0.4, footing=footing)
     assert footing.swinging[0] and not footing.on_ground[0]
-    assert footing.swing_progress(0, clock)[1] == pytest.approx(1.4)
+    assert footing.swing_progress([0], clock)[1] == pytest.approx(1.4)
 
 
 def test_legs_are_straight_at_a_limit_of_position_without_a_load():
@@ -94,17 +94,18 @@ def test_velocities_of_feet_are_derivatives_of_their_places():
 
 
 def test_the_goal_of_a_foot_that_lags_rises_as_much():
-    start, end = np.zeros(3), np.array([0.3, 0.4, 0.0])
-    position, velocity, _ = goal = swing(start, end, 0.05, 0.5, 0.2)
+    """Of three feet one is ahead, one lags, and one has nowhere to go."""
+    start, end = np.zeros((3, 3)), np.array([[0.3, 0.4, 0.0], [0.3, 0.4, 0.0], [0.0, 0.0, 0.0]])
+    position, velocity, _ = goal = swing(
+        start, end, np.full(3, 0.05), np.full(3, 0.5), np.full(3, 0.2))
     usual = position.copy(), velocity.copy()
     way = np.array([0.6, 0.8, 0.0])
-    raise_lagging(goal, position + 0.02 * way, velocity, end - start)  # ahead
-    np.testing.assert_allclose([position, velocity], usual)
-    raise_lagging(goal, position - 0.02 * way, velocity - 0.3 * way, end - start)
-    np.testing.assert_allclose(position - usual[0], [0.0, 0.0, 0.02], atol=1e-12)
-    np.testing.assert_allclose(velocity - usual[1], [0.0, 0.0, 0.3], atol=1e-12)
-    raise_lagging(goal, position - 0.02 * way, velocity, start)
-    np.testing.assert_allclose(position - usual[0], [0.0, 0.0, 0.02], atol=1e-12)
+    lag, rate = np.array([[-0.02], [0.02], [0.02]]) * way, np.array([[0.0], [0.3], [0.3]]) * way
+    raise_lagging(goal, position - lag, velocity - rate, end - start)
+    np.testing.assert_allclose(
+        position - usual[0], [[0.0] * 3, [0.0, 0.0, 0.02], [0.0] * 3], atol=1e-12)
+    np.testing.assert_allclose(
+        velocity - usual[1], [[0.0] * 3, [0.0, 0.0, 0.3], [0.0] * 3], atol=1e-12)
 
 
 def test_a_foot_above_a_hole_gets_no_load_before_it_is_at_its_bottom():

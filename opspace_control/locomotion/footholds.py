@@ -73,7 +73,6 @@ class GroundPlane:
         """Return the rate of the ground's height below what has a velocity (3,), m/s."""
         return float(self._slope @ velocity[:2])
 
-    def height(self, place):
-        """Return the height of the ground at a place (3,), m."""
-        x, y = place[:2] - self._center[:2]
-        return float(self._center[2] + self._slope[0] * x + self._slope[1] * y)
+    def height(self, places):
+        """Return the height of the ground at places (..., 3), m."""
+        return self._center[2] + (places[..., :2] - self._center[:2]) @ self._slope

@@ -51,15 +51,16 @@ class Footing:
         self._begin[lifted] = _part_of_swing(clock)[lifted]
         self.on_ground, self.swinging = on_ground, swinging
 
-    def swing_progress(self, foot, clock):
+    def swing_progress(self, feet, clock):
         """
-        Return the part of its swing that a foot has done, and how much of the usual time it takes.
+        Return the part of their swings that feet have done, and of the usual time that they take.
 
-        A swing that begins late, as from standing, takes less than 1; one that begins early, more.
+        Both are (k,), as are the indices ``feet``. A swing that begins late, as from standing,
+        takes less than 1; one that begins early, more.
         """
-        whole = 1.0 - self._begin[foot]
-        part = (_part_of_swing(clock)[foot] - self._begin[foot]) / whole
-        return min(max(part, 0.0), 1.0), whole
+        whole = 1.0 - self._begin[feet]
+        part = (_part_of_swing(clock)[feet] - self._begin[feet]) / whole
+        return np.minimum(np.maximum(part, 0.0), 1.0), whole
 
 
 def _part_of_swing(clock):

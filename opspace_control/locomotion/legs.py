@@ -43,6 +43,7 @@ class Legs:
         self._move = kinematics.move.bind(
             nodes, self._q, self._v, np.zeros(model.nv), states, self._points)
         moved = [np.abs(model.jacobian(state, foot)).max(axis=0) > 0.0 for foot in feet]
+        self._none = np.zeros(len(feet), bool)
         self._joints = [{model.dof_names[k] for k in np.flatnonzero(each) if k > 5}
                         for each in moved]
 
@@ -53,16 +54,18 @@ class Legs:
         self._move()
         self.feet, self.velocities = self._points['p'] + origin, self._points['v'][:, :3].copy()
 
-    def move_foot(self, foot, trunk, *motion):
+    def move_feet(self, feet, trunk, *motion):
         """
-        Set the goal of the task of a foot, an index.
+        Set the goals of the tasks of k feet, indices.
 
-        ``motion`` are position, velocity and acceleration, (3,) each, m, m/s and m/s², world axes;
-        ``trunk`` is the `MovingFrame` that the task is relative to.
+        ``motion`` are positions, velocities and accelerations, (k, 3) each, m, m/s and m/s², world
+        axes; ``trunk`` is the `MovingFrame` that the tasks are relative to.
         """
-        position, *rates = trunk.seen(*motion)
-        self._tasks[foot].move_target(
-            position, _UPRIGHT, *(np.concatenate([rate, np.zeros(3)]) for rate in rates))
+        positions, *rates = trunk.seen(*motion)
+        goals = np.zeros((2, len(feet), 6))
+        goals[:, :, :3] = rates
+        for foot, position, twist, acceleration in zip(feet, positions, *goals, strict=True):
+            self._tasks[foot].move_target(position, _UPRIGHT, twist, acceleration)
 
     def straight(self):
         """
@@ -72,6 +75,8 @@ class Legs:
         cannot be longer, and as the foot cannot leave the ground in the law, the trunk stays.
         """
         limits = self._controller.active_limits
+        if not limits:
+            return self._none
         joints = {each.name for each in limits if each.limit == 'position'}
         empty = {each.name for each in limits if each.limit == 'normal force' and each.side < 0}
         return np.array([foot in empty and not joints.isdisjoint(leg)

@@ -180,16 +180,17 @@ class Locomotion:
         if self._ground is None:
             self._ground, self._yaw = GroundPlane(feet), yaw
             self._height = state.q[2] - self._ground.height(state.q)
-        wanted = np.zeros(3) if self.standing else self._wanted
+        change = (0.0 if self.standing else self._wanted) - self._command
         step = self.stepping.acceleration * dt
-        self._command += np.clip(wanted - self._command, -step, step)
+        self._command += np.minimum(np.maximum(change, -step), step)  # np.clip takes four times
         self._clock.advance(dt)
         if self._clock.changing:
             self._make_motion()
-        far = self.stance.excursions(state.q[:3], rotate_about_z(yaw), feet)
+        heading = rotate_about_z(yaw)
+        far = self.stance.excursions(state.q[:3], heading, feet)
         stretched = (far > self.stepping.reach * self.stance.height) | self._legs.straight()
         self._change_contacts(feet, state.v[2], stretched)
-        self._move_trunk(state, yaw, feet, dt)
+        self._move_trunk(state, yaw, heading, dt)
 
     def _make_motion(self):
         clock = self._clock
@@ -214,7 +215,7 @@ class Locomotion:
             on_ground[:] = True
         landed, lifted = on_ground & ~footing.on_ground, footing.on_ground & ~on_ground
         footing.put(on_ground, clock, feet)
-        if not (landed.any() or lifted.any()):
+        if not (landed | lifted).any():
             return
         for i in np.flatnonzero(landed):
             self._contacts[i].engage()
@@ -227,13 +228,11 @@ class Locomotion:
         set_support(self._level, self._velocity, feet[on_ground])
         set_standing(self._velocity, *self._velocity_gains, self.standing)
 
-    def _move_trunk(self, state, yaw, feet, dt):
-        """Set the goals of trunk and feet."""
+    def _move_trunk(self, state, yaw, heading, dt):
+        """Set the goals of trunk and feet; ``heading`` is the rotation by the yaw, rad."""
         clock, stepping, g, q = self._clock, self.stepping, _GRAVITY, state.q
-        h, T = self.stance.height, clock.period
-        *velocity, yaw_rate = self._command
-        heading = rotate_about_z(yaw)
-        velocity = heading @ [*velocity, 0.0]
+        h, T, feet = self.stance.height, clock.period, self._legs.feet
+        velocity, yaw_rate = heading[:, :2] @ self._command[:2], float(self._command[2])
         lead = (self._yaw - yaw + math.pi) % (2.0 * math.pi) - math.pi
         self._yaw = yaw + min(max(lead, -_YAW_LEAD), _YAW_LEAD) + yaw_rate * dt
         rise = stepping.rise_rate * dt
@@ -251,14 +250,15 @@ class Locomotion:
         place[2] += g * T * T * motion.height
         twist[2] += g * T * motion.rise
         acceleration[2] = g * (motion.lift - 1.0)
-        ratio = g / self.stance.inertia
-        tilt = heading[:2, :2] @ (ratio * T * T * motion.tilt)
-        R = matrix_from_vector(np.array([*tilt, 0.0])) @ upright
-        twist[3:5] = heading[:2, :2] @ (ratio * T * motion.tilt_rate)
-        acceleration[3:5] = heading[:2, :2] @ (ratio * motion.tilt_acceleration)
+        R, ratio = upright, g / self.stance.inertia
+        if clock.tilting:
+            tilt = heading[:, :2] @ (ratio * T * T * motion.tilt)
+            R = matrix_from_vector(tilt) @ upright
+            twist[3:5] = heading[:2, :2] @ (ratio * T * motion.tilt_rate)
+            acceleration[3:5] = heading[:2, :2] @ (ratio * motion.tilt_acceleration)
         self._level.move_target(place, R, twist, acceleration)
         expected = velocity * (1.0 + stepping.force_line * g * T * T / h * motion.speed)
-        expected[:2] += heading[:2, :2] @ (g * T / h * motion.sway)
+        expected += heading[:, :2] @ (g * T / h * motion.sway)
         phases = clock.phases()
         shares = load_shares(phases, clock.duty)
         if np.count_nonzero(shares) > 2:
@@ -282,19 +282,19 @@ class Locomotion:
             h, clock.period, clock.steps, _GRAVITY, stepping.force_line)
         step = step_length(
             velocity, actual - expected, clock.stance_time, gain, stepping.reach * h)
-        for i in np.flatnonzero(~footing.on_ground):
-            if not footing.swinging[i]:
-                legs.move_foot(i, trunk, legs.feet[i], self._descent, np.zeros(3))
-                continue
-            s, whole = footing.swing_progress(i, clock)
-            left = (1.0 - s) * whole * clock.swing_time
-            turn = self._command[2] * (left + 0.5 * clock.stance_time)
-            hip = self.stance.center + rotate_about_z(turn) @ self.stance.arms[i]
-            end = state.q[:3] + heading @ hip + left * actual + step
-            end[2] = self._ground.height(end) - stepping.touch_down_depth * h
-            self.footholds[i] = end
-            # Begun late, as from standing, a swing is shorter and as much lower.
-            goal = swing(footing.lift_off[i], end, stepping.clearance * h * min(whole, 1.0)**2,
-                         s, whole * clock.swing_time)
-            raise_lagging(goal, legs.feet[i], legs.velocities[i], end - footing.lift_off[i])
-            legs.move_foot(i, trunk, *goal)
+        down = np.flatnonzero(~(footing.on_ground | footing.swinging))
+        if len(down):
+            legs.move_feet(down, trunk, legs.feet[down], self._descent, np.zeros(3))
+        feet = np.flatnonzero(footing.swinging)
+        s, whole = footing.swing_progress(feet, clock)
+        left = (1.0 - s) * whole * clock.swing_time
+        hips = self.stance.hips(feet, self._command[2] * (left + 0.5 * clock.stance_time))
+        start, end = footing.lift_off[feet], (
+            state.q[:3] + hips @ heading.T + left[:, None] * actual + step)
+        end[:, 2] = self._ground.height(end) - stepping.touch_down_depth * h
+        self.footholds[feet] = end
+        # Begun late, as from standing, a swing is shorter and as much lower.
+        goal = swing(start, end, stepping.clearance * h * np.minimum(whole, 1.0)**2, s,
+                     whole * clock.swing_time)
+        raise_lagging(goal, legs.feet[feet], legs.velocities[feet], end - start)
+        legs.move_feet(feet, trunk, *goal)

@@ -49,14 +49,14 @@ class MovingFrame:
 
     def seen(self, position, velocity, acceleration):
         """
-        Return position, velocity and acceleration, (3,) each, relative to the frame, in its axes.
+        Return position, velocity and acceleration relative to the frame, (..., 3), in its axes.
 
-        Those of a point of the world are given, m, m/s and m/s², world axes. With the arm r from
+        Those of points of the world are given, m, m/s and m/s², world axes. With the arm r from
         the frame's origin, ``v_r = v − v_0 − ω × r`` and
         ``a_r = a − a_0 − α × r − ω × (ω × r) − 2 ω × v_r``.
         """
         arm = position - self._place
-        rate = velocity - self._velocity - self._turning @ arm
-        second = (acceleration - self._acceleration - self._carrying @ arm
-                  - 2.0 * self._turning @ rate)
+        rate = velocity - self._velocity - arm @ self._turning.T
+        second = (acceleration - self._acceleration - arm @ self._carrying.T
+                  - 2.0 * rate @ self._turning.T)
         return arm @ self._R, rate @ self._R, second @ self._R

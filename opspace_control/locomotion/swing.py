@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trajectories of swinging feet."""
 
-import math
+import numpy as np
 
 # Rise of a goal by the lag of its foot: greater than the friction of what may block the foot.
 _LAG_RISE = 1.0
+# m; a foot that goes nowhere has no lag.
+_NO_WAY = np.finfo(float).tiny
 
 
 def _along(s):
@@ -22,33 +24,33 @@ def _above(s):
 
 def swing(start, end, clearance, s, duration):
     """
-    Return position, velocity and acceleration of a foot, (3,) each, m, m/s and m/s².
+    Return position, velocity and acceleration of feet, (k, 3) each, m, m/s and m/s².
 
     Parameters
     ----------
-    start, end : (3,) arrays
-        Where it leaves the ground and where it will touch it, m, world axes. At both the foot is
+    start, end : (k, 3) arrays
+        Where they leave the ground and where they will touch it, m, world axes. At both a foot is
         at rest relative to the ground.
-    clearance : float
+    clearance : (k,) array
         Height above the straight line at its middle, m.
-    s : float
+    s : (k,) array
         Part of the time that is over, from 0 to 1.
-    duration : float
+    duration : (k,) array
         Of the whole swing, s.
 
     """
     step, rate = end - start, 1.0 / duration
-    (x, dx, ddx), (z, dz, ddz) = _along(s), _above(s)
-    position, velocity, acceleration = start + x * step, rate * dx * step, rate * rate * ddx * step
-    position[2] += z * clearance
-    velocity[2] += rate * dz * clearance
-    acceleration[2] += rate * rate * ddz * clearance
-    return position, velocity, acceleration
+    motion = []
+    for along, above in zip(_along(s), _above(s), strict=True):
+        motion.append(along[:, None] * step)
+        motion[-1][:, 2] += above * clearance
+    position, velocity, acceleration = motion
+    return start + position, rate[:, None] * velocity, (rate * rate)[:, None] * acceleration
 
 
 def raise_lagging(goal, position, velocity, step):
     """
-    Raise the goal of a foot that lags behind it, as at the face of a step.
+    Raise the goals of feet that lag behind them, as at the face of a step.
 
     What blocks a foot is pushed forward by ``Λ (kp e + kd ė)``, e being the lag along the ``step``.
     A friction of μ keeps it there against μ times this force. The goal is raised by the lag: then
@@ -56,19 +58,15 @@ def raise_lagging(goal, position, velocity, step):
 
     Parameters
     ----------
-    goal : tuple of (3,) arrays
+    goal : tuple of (k, 3) arrays
         Position, velocity, and what else, of `swing`; changed in place.
-    position, velocity, step : (3,) arrays
-        Of the foot, m and m/s, and from where it left the ground to where it will touch it, m,
+    position, velocity, step : (k, 3) arrays
+        Of the feet, m and m/s, and from where they left the ground to where they will touch it, m,
         world axes.
 
     """
-    length = math.hypot(step[0], step[1])
-    if length == 0.0:
-        return
-    x, y = step[:2] / length
-    lag, rate = ((at[:2] - actual[:2]) @ (x, y)
-                 for at, actual in zip(goal[:2], (position, velocity), strict=True))
-    if lag > 0.0:
-        goal[0][2] += _LAG_RISE * lag
-        goal[1][2] += _LAG_RISE * rate
+    way = step[:, :2] / np.maximum(np.hypot(step[:, 0], step[:, 1]), _NO_WAY)[:, None]
+    lag = ((goal[0] - position)[:, :2] * way).sum(axis=1)
+    rate = ((goal[1] - velocity)[:, :2] * way).sum(axis=1)
+    goal[0][:, 2] += np.where(lag > 0.0, _LAG_RISE * lag, 0.0)
+    goal[1][:, 2] += np.where(lag > 0.0, _LAG_RISE * rate, 0.0)

@@ -40,6 +40,18 @@ class SymmetricStance(NamedTuple):
         return cls(-float(places[:, 2].mean()), np.array([x, y, 0.0]),
                    (places - places.mean(axis=0)) * level, inertia)
 
+    def hips(self, feet, turns):
+        """
+        Return where k hips are from the trunk's origin, horizontally, (k, 3), m, in its axes.
+
+        The trunk has turned by angles (k,), rad, since it had these axes; ``feet`` are indices.
+        """
+        arms, hips = self.arms[feet], np.zeros((len(feet), 3))
+        c, s = np.cos(turns), np.sin(turns)
+        hips[:, 0] = self.center[0] + c * arms[:, 0] - s * arms[:, 1]
+        hips[:, 1] = self.center[1] + s * arms[:, 0] + c * arms[:, 1]
+        return hips
+
     def excursions(self, place, heading, feet):
         """
         Return how far feet are from their places below a trunk, horizontally, (n,), m.

@@ -20,7 +20,7 @@ def load_shares(phases, duty):
     a duty factor above 1/2 the load of a foot grows and falls linearly within ``β − 1/2``.
     """
     transfer = max(duty - 0.5, _LEAST_TRANSFER)
-    loads = np.clip(np.minimum(phases, duty - phases) / transfer, 0.0, 1.0)
+    loads = np.minimum(np.maximum(np.minimum(phases, duty - phases) / transfer, 0.0), 1.0)
     loads = np.where(phases < duty, np.maximum(loads, 1e-6), 0.0)
     total = loads.sum(axis=-1, keepdims=True)
     return loads / np.where(total > 0.0, total, 1.0)

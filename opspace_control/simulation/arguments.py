@@ -20,14 +20,16 @@ def joint_values(given, default, index, what):
     ``default`` (n,) is used for what is not given, ``index`` is where each joint is in the array,
     ``what`` is 'position', 'velocity' or 'effort', for the message of a SimulationError.
     """
-    values = default.copy()
+    if given is None:
+        return default.copy()
     if isinstance(given, dict):
+        values = default.copy()
         for name, value in given.items():
             if name not in index:
                 raise SimulationError(f"A {what} is given for '{name}', which is no joint.",
                                       cure=nearest(name, index), joint=name)
             values[index[name]] = value
-    elif given is not None:
+    else:
         values = np.array(given, float)
         if values.shape != default.shape:
             raise SimulationError(

@@ -107,7 +107,8 @@ class Drives:
     def set_effort(self, effort):
         """Command efforts, as `SimulatedRobot.set_effort`."""
         effort = joint_values(effort, self._commanded, self._names, 'effort')
-        np.clip(effort, -self._limits, self._limits, out=self._commanded)
+        np.minimum(effort, self._limits, out=effort)
+        np.maximum(effort, -self._limits, out=self._commanded)  # np.clip takes twice as long
         self._command()
 
     def set_position(self, position):

@@ -23,6 +23,10 @@ class DelayLine:
             self._values.pop()
         self._values.append((time, value))
 
+    def clear(self):
+        """Forget all values."""
+        self._values.clear()
+
     def get(self, latest):
         """Return the last (time, value) until a time, s, or the first if all are later."""
         values = self._values
@@ -58,21 +62,31 @@ class Measurements:
         self._joints, self._base, self._last = DelayLine(), DelayLine(), None
 
     def record(self):
-        """Record the present state; return what arrives: joints, time of the base, and base."""
-        robot, reality = self._robot, self._robot.reality
-        self._joints.put(robot.time, (robot.positions, robot.velocities))
-        self._base.put(robot.time, (robot.base_pose, robot.base_twist))
-        return (self._joints.get(robot.time - reality.state_delay)[1],
-                *self._base.get(robot.time - reality.base_delay))
+        """Record the present state, of joints and of the base, where it is to arrive late."""
+        for line, delay, read in self._lines():
+            if delay:
+                line.put(self._robot.time, read())
+            else:
+                line.clear()
 
     def read(self):
         """Return the `Measurement` of the present time: the same until time goes on."""
-        now = self._robot.time, self._robot.reality
+        time = self._robot.time
+        now = time, self._robot.reality
         if self._last is None or self._last[0] != now:
-            joints, base_time, base = self.record()
+            self.record()
+            (_, joints), (base_time, base) = (
+                line.get(time - delay) if delay else (time, read())
+                for line, delay, read in self._lines())
             base = self._noisy_base(*base)
             self._last = now, Measurement(*self._noisy_joints(*joints), base_time, *base)
         return self._last[1]
+
+    def _lines(self):
+        """Return of joints and of the base: their `DelayLine`, their delay, s, and their state."""
+        robot, reality = self._robot, self._robot.reality
+        return ((self._joints, reality.state_delay, lambda: (robot.positions, robot.velocities)),
+                (self._base, reality.base_delay, lambda: (robot.base_pose, robot.base_twist)))
 
     def _noise(self, deviation, count=None):
         """Return white, Gaussian noise of standard deviations, the same after each restart."""
@@ -82,11 +96,12 @@ class Measurements:
 
     def _noisy_base(self, pose, twist):
         noise = self._robot.reality.base_noise
-        if not (any(noise) and self._robot.floating_base):
+        if not (self._robot.floating_base and any(noise)):
             return pose, twist
         errors = self._noise(np.repeat(noise, 3))
-        angle, turned, quaternion = np.linalg.norm(errors[3:6]), np.empty(4), np.empty(4)
-        mujoco.mju_axisAngle2Quat(turned, errors[3:6] / max(angle, np.finfo(float).tiny), angle)
+        axis, turned, quaternion = errors[3:6].copy(), np.empty(4), np.empty(4)
+        angle = mujoco.mju_normalize3(axis)
+        mujoco.mju_axisAngle2Quat(turned, axis, angle)
         mujoco.mju_mulQuat(quaternion, turned, pose[[6, 3, 4, 5]])
         return (np.concatenate([pose[:3] + errors[:3], quaternion[[1, 2, 3, 0]]]),
                 twist + errors[6:])

@@ -185,7 +185,7 @@ class ObservableRobot:
         """
         model, data, body = self.model, self.data, self._body(link)
         rigid = model.body_weldid[body]
-        force, moment, six = np.zeros(3), np.zeros(3), np.empty(6)
+        force, moment, about, six = np.zeros(3), np.zeros(3), np.empty(3), np.empty(6)
         for i in range(data.ncon):
             contact = data.contact[i]
             own = model.body_weldid[model.geom_bodyid[contact.geom]] == rigid
@@ -195,7 +195,8 @@ class ObservableRobot:
             mujoco.mj_contactForce(model, data, i, six)
             f, n = (six.reshape(2, 3) @ contact.frame.reshape(3, 3)) * (own[1] * 2.0 - 1.0)
             force += f
-            moment += n + np.cross(contact.pos - data.xpos[body], f)
+            mujoco.mju_cross(about, contact.pos - data.xpos[body], f)
+            moment += n + about
         R = data.xmat[body].reshape(3, 3)
         return np.concatenate([force @ R, moment @ R])
 

@@ -136,9 +136,11 @@ def cross_twice(a, u, once, twice, out):
 
 def matrix_from_quaternion(quaternion):
     """Return the (3, 3) rotation matrix of a quaternion ``[x y z w]`` of norm 1, not checked."""
-    R = np.eye(3)
-    turn_by_quaternion(np.asarray(quaternion, dtype=float).tolist(), 0, R)
-    return R
+    x, y, z, w = np.asarray(quaternion, dtype=float).tolist()
+    return np.array([
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)],
+        [2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)],
+        [2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)]])
 
 
 def yaw_of(quaternion):
