@@ -13,13 +13,17 @@ import pytest
 from native_programs import compile_program
 
 from opspace_control import (
+    CollisionModel,
     ControlError,
+    DistanceLimits,
     JerkLimits,
     JointLimits,
     OperationalSpaceController,
     PoseTask,
     PostureTask,
     RobotModel,
+    RobotState,
+    Shape,
     library,
 )
 from opspace_control.safety.attached_servo import AttachedServo
@@ -46,10 +50,10 @@ def model():
     return RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
 
 
-def make_servo(model, names=('l_hand', 'r_hand'), **task):
+def make_servo(model, names=('l_hand', 'r_hand'), distances=None, **task):
     controller = OperationalSpaceController(
         model, [PoseTask(name, **task) for name in names], PostureTask(kp=25.0),
-        limits=JointLimits(model))
+        limits=JointLimits(model), distances=distances)
     servo = Servo(controller)
     servo.set(effort_rate=20.0, velocity_scale=1.0, position_jump=0.1)
     servo.restart(0.0)
@@ -278,6 +282,86 @@ def test_a_new_node_takes_over(start, model):
     assert link.memory.frame['given'] == link.memory.frame['taken']
     after = loop.cycle(1.8, q, v)[-1]
     np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+HANDS = [Shape(hand, hand, 'sphere', [0.05]) for hand in ('l_hand', 'r_hand')]
+FAR, NEAR = (Shape(f'ball {x}', None, 'sphere', [0.1], (x, 0.3, 1.0)) for x in (5.0, 0.55))
+
+
+def with_distances(model, further):
+    return make_servo(model, distances=DistanceLimits(CollisionModel(model, HANDS),
+                                                      further=further))
+
+
+def keep(servo, *shapes):
+    """Have a servo keep distances from these shapes, besides those of the hands."""
+    distances = servo.controller.distances
+    servo.controller.distances = distances.changed(
+        collision=CollisionModel(distances.model, HANDS).with_shapes(shapes))
+
+
+def test_shapes_come_and_go(start, model):
+    """The efforts are those of Python, whatever cycles have found of other shapes before."""
+    here, there = with_distances(model, 0), with_distances(model, 2)
+    keep(here, FAR)
+    keep(there, FAR)
+    loop = start(there)
+    link = attached(loop, there)
+    loop.ask('activate', (1.0).hex())
+    here.restart(1.0)
+    here.hold()
+    q, v = state(model, 0)
+    pose = model.forward_kinematics(RobotState(model, q, v), ['l_hand'])['l_hand'][:3, 3]
+    near = Shape('near', None, 'sphere', [0.1], pose + 0.152 * np.eye(3)[0])
+    box = Shape('box', None, 'box', [0.1, 0.1, 0.1], pose + 0.105 * np.eye(3)[1])
+    urgent = []
+    for k in range(900):
+        now = 1.0 + 1e-3 * (k + 1)
+        # What the cycles find out is not known here when the shapes change.
+        link.memory.beat(now)
+        for servo in (here, there):
+            if k == 750:
+                keep(servo, near)
+            if k == 790:
+                servo.controller.move_shape('near', twist=[-0.05, 0, 0, 0, 0, 0])
+            if k == 820:
+                keep(servo, near, box)
+            if k == 860:
+                keep(servo, FAR)
+        assert link.send_changes()
+        *_, refused, tau = loop.cycle(now, q, v)
+        here.cycle(round(1e9 * now), q, v, now)
+        assert not refused
+        np.testing.assert_allclose(tau, here.tau, rtol=0.0, atol=1e-9)
+        urgent.append({pair.second for pair in here.controller.urgent_pairs})
+    assert urgent[749] == urgent[899] == set()
+    assert urgent[789] == {'near'}
+    assert urgent[859] == {'near', 'box'}
+    assert link.synchronise(2.0)
+    assert there.controller.shapes == here.controller.shapes
+
+
+def test_a_new_node_has_its_own_shapes(start, model):
+    """Those of an earlier node are gone; what is more than there is room for is refused."""
+    here, there = with_distances(model, 2), with_distances(model, 2)
+    loop = start(there)
+    link = attached(loop, there)
+    loop.ask('activate', (1.0).hex())
+    q, v = state(model, 0)
+    keep(there, FAR, NEAR)
+    assert link.send_changes()
+    loop.cycle(1.001, q, v)
+    link.memory.close()
+    link = attached(loop, here)
+    assert here.controller.shapes == tuple(HANDS)
+    assert link.synchronise(1.002) is False  # until the cycle has taken this
+    loop.cycle(1.002, q, v)
+    assert link.synchronise(1.003)
+    assert here.controller.shapes == tuple(HANDS)
+    assert here.controller._kept.collision.counts['shapes'] == 2
+    keep(here, FAR, NEAR, Shape('third', None, 'sphere', [0.1], (3.0, 3.0, 3.0)))
+    with pytest.raises(ControlError, match='This change needs other memory'):
+        link.send_changes()
 
 
 def test_refusals(start, model, tmp_path):

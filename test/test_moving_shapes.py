@@ -176,6 +176,39 @@ class TestOtherShapes:
         assert controller.near_pairs == ()
         assert controller.active_limits == ()
 
+    def test_those_with_room_need_no_other_arrays(self):
+        """Efforts are those of new arrays, to the bit."""
+        torques, model = [], robot('dual_arm')
+        state = bent(model)
+        place = hand_place(model, state)
+        ball = Shape('ball', None, 'sphere', (0.1,), place + 0.25 * X)
+        shapes = [Shape('post', None, 'capsule', [0.05, 1.0], place - 0.17 * X),
+                  Shape('box', 'r_hand', 'box', (0.1, 0.2, 0.1)),
+                  Shape('wall', None, 'half_space', [], place - [0.0, 0.0, 0.13])]
+        for further in (0, 2):
+            controller = controlled(model, [HAND, ball], influence=0.5, further=further)
+            limits, arrays, found, near = controller.distances, [], [], set()
+            empty = limits.collision
+            for k, (_, tau) in enumerate(moved(controller, state, 400)):
+                found.append(tau)
+                arrays.append(controller._arguments)
+                near.update(pair[:2] for pair in controller.urgent_pairs)
+                if k == 50:
+                    controller.move_shape('ball', twist=[-0.2, 0, 0, 0, 0, 0])
+                if k in (100, 300):
+                    controller.distances = limits.changed(
+                        collision=empty.with_shapes(shapes[:2] if k == 100 else shapes))
+                if k == 200:
+                    controller.distances = limits.changed(
+                        collision=empty.without_shapes(['ball']).with_shapes(shapes[2:]))
+            torques.append(found)
+        np.testing.assert_array_equal(*torques)
+        assert arrays[0] is arrays[300]
+        assert arrays[300] is not arrays[301]  # three are more than two
+        assert {('l_hand', 'ball'), ('l_hand', 'post')} <= near
+        assert {'ball', 'post', 'wall'} <= {pair.second for pair in controller.near_pairs}
+        assert abs(np.diff(found, axis=0)[[101, 201]]).max() > 1e-3
+
     def test_one_of_the_same_name_that_differs_is_where_it_is_said_to_be(self):
         controller, _, place = near_hand([0.3, 0.0, 0.0])
         controller.move_shape('ball', place)

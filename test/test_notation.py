@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from opspace_control.collision.body_pairs import BODY, BODY_PAIR
-from opspace_control.collision.data import PAIR
+from opspace_control.collision.data import COUNTS, PAIR
 from opspace_control.collision.distance import NEAR_PAIR
 from opspace_control.collision.shapes import SHAPE
 from opspace_control.control.brake_law import BRAKE, BRAKE_DOF
@@ -46,7 +46,7 @@ RECORDS = {'NODE': NODE, 'FRAME': FRAME, 'NODE_STATE': NODE_STATE, 'POINT': POIN
            'FORCE_CONTROL': FORCE_CONTROL, 'SPRING': SPRING, 'SENSOR': SENSOR,
            'POSTURE_DOF': POSTURE_DOF, 'CYCLE': CYCLE,
            'CONSTRAINT': CONSTRAINT, 'JOINT_TASK': JOINT_TASK,
-           'SHAPE': SHAPE, 'BODY': BODY, 'BODY_PAIR': BODY_PAIR, 'PAIR': PAIR,
+           'SHAPE': SHAPE, 'COUNTS': COUNTS, 'BODY': BODY, 'BODY_PAIR': BODY_PAIR, 'PAIR': PAIR,
            'NEAR_PAIR': NEAR_PAIR,
            'GRASP': GRASP, 'GRIP': GRIP, 'LIMIT': LIMIT,
            'EFFORT_GUARD': EFFORT_GUARD, 'STATE_GUARD': STATE_GUARD, 'BASE_GUARD': BASE_GUARD,

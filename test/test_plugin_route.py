@@ -28,10 +28,12 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from real_manager import GIVEN, NAME, NODE, STILL, URDF, Manager, controller_of, needs_plugin
 from std_srvs.srv import Trigger
+from visualization_msgs.msg import Marker, MarkerArray
 
+from opspace_control import Shape
 from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
-from opspace_control.ros.middleware.conversions import pose_from_message
+from opspace_control.ros.middleware.conversions import fill_message, pose_from_message
 from opspace_control.share import share_directory
 
 pytestmark = needs_plugin
@@ -264,6 +266,43 @@ def test_two_nodes_and_another_controller(robot, controller):
 def test_refusals(robot, changed, says):
     robot.run_node(**changed)
     robot.wait_until(lambda: says in robot.log.read_text(), 40.0)
+
+
+def test_shapes_come_and_go(robot, controller):
+    """Markers act while the plug-in is active, as far as there is room; no effort jumps."""
+    hand = {'hand.kind': 'sphere', 'hand.size': [0.1], 'hand.frame': 'l_hand'}
+    robot.run_node(shapes=['hand'], **{'plugin.shapes': 3}, **hand)
+    robot.wait_for('active')
+    weight = robot.wanted_efforts(controller)
+    robot.wait_until(is_at(robot, controller, weight))
+    publisher = robot.node.create_publisher(MarkerArray, f'{NAME}/collision_objects', 10)
+    robot.wait_until(publisher.get_subscription_count)
+    place, up = controller.tasks['left_hand'].pose[:3], np.eye(3)[2]
+
+    def send(number, action, offset=0.0):
+        marker = Marker(ns='ball', id=number, type=Marker.SPHERE, action=action)
+        marker.header.frame_id = controller.model.root_link
+        marker.scale.x = marker.scale.y = marker.scale.z = 0.2
+        fill_message(marker.pose, np.r_[place + offset * up, 0, 0, 0, 1])
+        publisher.publish(MarkerArray(markers=[marker]))
+
+    first = len(robot.seen)
+    send(1, Marker.ADD, 0.205)  # nearer than the margin: the hand is to part
+    kept = controller_of({**ROUTED, 'shapes': ['hand'], **hand})
+    kept.distances = kept.distances.changed(collision=kept.distances.collision.with_shapes([
+        Shape('hand', 'l_hand', 'sphere', [0.1]),
+        Shape('ball', None, 'sphere', [0.1], place + 0.205 * up)]))
+    efforts = robot.wanted_efforts(kept)
+    assert abs(efforts - weight).max() > 1.0
+    robot.wait_until(is_at(robot, controller, efforts))
+    for number in (2, 3):
+        send(number, Marker.ADD, 2.0)
+    robot.wait_until(lambda: 'room for 3 shapes' in robot.log.read_text())
+    assert is_at(robot, controller, efforts)()
+    send(1, Marker.DELETE)
+    robot.wait_until(is_at(robot, controller, weight))
+    assert fastest_change(robot, controller, first) <= 40.0 * controller.effort_limits.max()
+    assert robot.label() == 'active'
 
 
 def test_a_robot_that_moves(tmp_path):

@@ -93,11 +93,11 @@ def shift_of(R, p, last, reach):
 
 
 @called
-def place_shapes(shapes, bodies, origin, states):
+def place_shapes(counts, shapes, bodies, origin, states):
     """Write the poses of shapes, and paths and speeds of their bodies, which have velocities."""
-    for s in range(shapes.size):
+    for s in range(counts.shapes):
         place_shape(shapes[s], origin, states)
-    for b in range(bodies.size):
+    for b in range(counts.bodies):
         body = bodies[b]
         shape = shapes[body.shape]
         body.path += shift_of(shape.R, shape.p, body, body.reach)

@@ -21,9 +21,17 @@ PAIR = np.dtype([
 ], align=True)
 
 
+# How many records are in use; the others are room for further shapes.
+COUNTS = np.dtype([
+    ('shapes', np.int64), ('bodies', np.int64), ('body_pairs', np.int64), ('pairs', np.int64),
+    ('revision', np.int64),  # changes with the shapes
+], align=True)
+
+
 class CollisionData(NamedTuple):
     """The shapes, the pairs, and those that are near; k at most."""
 
+    counts: np.ndarray  # (1,) COUNTS
     shapes: np.ndarray  # (s,) SHAPE; poses and twists of the world's may change
     bodies: np.ndarray  # BODY
     body_pairs: np.ndarray  # BODY_PAIR, in the order of their pairs
@@ -38,27 +46,55 @@ class CollisionData(NamedTuple):
     likely: np.ndarray   # (1,) margin of speed that no near pair is likely to exceed, m/s
 
 
-def make_collision(shapes, pairs, capacity, influence, zone=0.0, counted=np.inf):
+def make_collision(shapes, pairs, capacity, influence, zone=0.0, counted=np.inf, further=0):
     """
     Return a `CollisionData` of shapes (s,) SHAPE and pairs (p, 2) of their indices.
 
-    ``capacity`` near pairs at most, ``influence`` one number or (p,). The others are its fields.
+    ``capacity`` near pairs at most, ``influence`` one number or (p,), room for ``further`` shapes,
+    each of which may be a body. The others are its fields.
     """
-    records = np.zeros(len(pairs), PAIR)
-    records['first'], records['second'] = np.reshape(pairs, (-1, 2)).T
+    parts = _records(shapes, pairs)
+    most = [further * len(part) + further * (further - 1) // 2 for part in parts]
+    extra = further, further, most[1], most[0]
     collision = CollisionData(
-        shapes, *make_body_pairs(shapes, records), records, np.zeros(capacity + 1, NEAR_PAIR),
-        np.zeros(1, int), make_scratch(), np.zeros((4, 3)),
+        np.zeros(1, COUNTS), *(np.zeros(len(part) + more, part.dtype)
+                               for part, more in zip(parts, extra, strict=True)),
+        np.zeros(capacity + 1, NEAR_PAIR), np.zeros(1, int), make_scratch(), np.zeros((4, 3)),
         *np.array([zone, counted, np.inf]).reshape(3, 1).copy())
-    forget_distances(collision)
+    change_shapes(collision, shapes, pairs)
     set_influence(collision, influence)
     return collision
 
 
+def change_shapes(collision, shapes, pairs):
+    """
+    Put other shapes and pairs, as of `make_collision`, in the place of those that are there.
+
+    Returns False, and changes nothing, if there is no room for them. The influence is to be set.
+    """
+    arrays, parts = collision[1:5], _records(shapes, pairs)
+    if any(len(part) > len(array) for array, part in zip(arrays, parts, strict=True)):
+        return False
+    for array, part in zip(arrays, parts, strict=True):
+        array[:len(part)] = part
+    collision.counts[0] = *map(len, parts), collision.counts['revision'][0] + 1
+    collision.count[0] = 0
+    forget_distances(collision)
+    return True
+
+
+def _records(shapes, pairs):
+    """Return the records of shapes, bodies, pairs of bodies and pairs."""
+    records = np.zeros(len(pairs), PAIR)
+    records['first'], records['second'] = np.reshape(pairs, (-1, 2)).T
+    return shapes, *make_body_pairs(shapes, records), records
+
+
 def set_influence(collision, influence):
     """Set the distance up to which pairs are near, m: one number, or (p,)."""
-    collision.pairs['influence'] = influence
-    for pair in collision.body_pairs:
+    counts = collision.counts[0]
+    collision.pairs['influence'][:counts['pairs']] = influence
+    for pair in collision.body_pairs[:counts['body_pairs']]:
         pair['influence'] = collision.pairs['influence'][slice(*pair['pairs'])].max()
 
 

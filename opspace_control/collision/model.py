@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.collision.body_pairs import bodies_of
-from opspace_control.collision.data import make_collision
+from opspace_control.collision.data import change_shapes, make_collision
 from opspace_control.collision.near_pairs import near_pairs_at
 from opspace_control.collision.shapes import SHAPE, Kind
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes
@@ -170,17 +170,32 @@ class CollisionModel:
             return 'are two half-spaces'
         return 'do not move relative to each other' if self._nodes[a] == self._nodes[b] else ''
 
-    def data(self, capacity, influence=np.inf, zone=0.0, counted=np.inf):
+    def data(self, capacity, influence=np.inf, zone=0.0, counted=np.inf, further=0):
         """
         Return the arrays for kernels, a new `CollisionData`.
 
         ``capacity`` is the greatest number of near pairs, ``influence`` the distance up to which a
         pair is near, m: one number, or (p,) for each pair. `features` that are nearly as near, by
         less than the ``zone``, m, are near pairs, too. Near pairs whose bound is further than
-        ``counted``, m/s², from the reference acceleration of no motion do not count.
+        ``counted``, m/s², from the reference acceleration of no motion do not count. There is room
+        for ``further`` shapes.
         """
         return make_collision(
-            self._records.copy(), self._pairs, capacity, influence, zone, counted)
+            self._records, self._pairs, capacity, influence, zone, counted, further)
+
+    def replace_in(self, data, other=None):
+        """
+        Put the shapes of this model into a `CollisionData` in place of those of another model.
+
+        Shapes of the world that both models have alike stay where they are, with their twists.
+        Returns False, and changes nothing, if there is no room for them. The influence is to be
+        set.
+        """
+        before = data.shapes.copy()
+        there = change_shapes(data, self._records, self._pairs)
+        if there and other:
+            self.keep_poses(data, other, before)
+        return there
 
     def move_shape(self, data, name, position, rotation, twist):
         """
@@ -195,11 +210,11 @@ class CollisionModel:
         """Return the shapes, a tuple, those of the world where they are in a `CollisionData`."""
         return tuple(shape if shape.link else replace(
             shape, position=record['position'], rotation=record['rotation'])
-            for shape, record in zip(self.shapes, data.shapes, strict=True))
+            for shape, record in zip(self.shapes, data.shapes, strict=False))
 
-    def keep_poses(self, data, other, other_data):
+    def keep_poses(self, data, other, records):
         """
-        Put the shapes of the world of a `CollisionData` where they are in that of another model.
+        Put the shapes of the world of a `CollisionData` where they are in SHAPE of another model.
 
         Those that both models have alike; the others are where this model has them.
         """
@@ -207,7 +222,7 @@ class CollisionModel:
             before = other._index.get(shape.name)
             if shape.link is None and before is not None and other.shapes[before] == shape:
                 for key in ('position', 'rotation', 'twist', 'is_new'):
-                    data.shapes[key][index] = other_data.shapes[key][before]
+                    data.shapes[key][index] = records[key][before]
 
     def distances(self, q, influence=np.inf):
         """

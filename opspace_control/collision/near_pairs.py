@@ -92,9 +92,9 @@ def share_of(feature, least, zone):
 
 
 @called
-def advance_world(shapes, dt):
+def advance_world(count, shapes, dt):
     """Move the shapes of the world by their twists for the time dt since the last cycle, s."""
-    for s in range(shapes.size):
+    for s in range(count):
         if shapes[s].node < 0:
             advance_shape(shapes[s], dt)
 
@@ -124,7 +124,7 @@ def find_near_pairs(states, origin, collision, braking):
 
     """
     capacity, likely = collision.near.size - 1, collision.likely
-    place_shapes(collision.shapes, collision.bodies, origin, states)
+    place_shapes(collision.counts[0], collision.shapes, collision.bodies, origin, states)
     most = min(likely[0], braking.furthest)
     search_near_pairs(states, collision, braking, most)
     if most < braking.furthest and collision.count[0] < capacity:
@@ -245,7 +245,7 @@ def search_near_pairs(states, collision, braking, likely):
     shapes, pairs, bodies, pose = (
         collision.shapes, collision.pairs, collision.bodies, collision.pose)
     count, last, most = 0, 0, likely  # the last has the largest margin of speed, if all are there
-    for g in range(collision.body_pairs.size):
+    for g in range(collision.counts[0].body_pairs):
         both = collision.body_pairs[g]
         a, b = bodies[both.bodies[0]], bodies[both.bodies[1]]
         paths, limit = a.path + b.path, both.influence

@@ -118,6 +118,11 @@ class ControllerLimits:
         return self._kept.distances.collision.present_shapes(self._kept.collision) if (
             self._kept) else ()
 
+    @property
+    def shape_capacity(self):
+        """How many shapes the arrays of the cycle have room for; 0 without ``limits``."""
+        return self._kept.collision.shapes.size if self._kept else 0
+
     def move_shape(self, name, position=None, rotation=None, twist=None):
         """
         Put a shape of the world elsewhere, for the next cycle; it may jump.

@@ -42,9 +42,9 @@ class AttachedServo:
         """
         Attach to the memory of a servo at a ``path``; return whether this one has cycles.
 
-        Then what it has in memory is taken; otherwise it gets what is here. A ControlError is
-        raised if there is none, if another process is attached, or if it is of another robot, of
-        other tasks or of another version.
+        Then what it has in memory is taken, but for shapes; otherwise it gets what is here. A
+        ControlError is raised if there is none, if another process is attached, or if it is of
+        another robot, of other tasks or of another version.
         """
         memory = SharedMemory(path)
         try:
@@ -61,6 +61,8 @@ class AttachedServo:
             raise
         if memory.active:
             image.adopt()
+            if self.servo.controller.shape_capacity:  # those that were there may have come later
+                self.servo.controller._kept.restore_shapes()
         else:
             image.note()
         self.memory = memory

@@ -17,7 +17,7 @@ class ServoImage:
     Finds what has changed in a servo and its controller since they were equal to a block.
 
     Scratch of a cycle is not looked at. Numbers that belong together, such as those of a
-    trajectory, are changed together.
+    trajectory, or shapes and their pairs, are changed together.
 
     Parameters
     ----------
@@ -42,7 +42,8 @@ class ServoImage:
         self._offsets = np.concatenate([
             offset + np.arange(0, size, _WORD)
             for (_, _, offset), size in zip(self._parts, sizes, strict=True)])
-        self._groups = [self._words(*group) for group in _groups(servo)]
+        self._groups = [(self._words(*cause), self._words(*group))
+                        for cause, group in _groups(servo)]
         self._remote = None
 
     def fits(self, block):
@@ -85,8 +86,8 @@ class ServoImage:
         changed = self._now.view(np.uint64) != self._same.view(np.uint64)
         if not changed.any():
             return []
-        for group in self._groups:
-            if changed[group].any():
+        for cause, group in self._groups:
+            if changed[cause].any():
                 changed[group] = True
         words = np.flatnonzero(changed)
         first = np.r_[0, np.flatnonzero(np.diff(self._offsets[words]) != _WORD) + 1]
@@ -134,11 +135,22 @@ def _arrays(arguments):
 
 
 def _groups(servo):
-    """Yield addresses and sizes of numbers that belong together: a trajectory's, and all ramps."""
-    tasks = servo.controller._arguments.demand.tasks
+    """
+    Yield addresses and sizes of numbers, and of those that change with them.
+
+    A trajectory's, all ramps, and, when shapes come or go, all that is known of shapes.
+    """
+    arguments = servo.controller._arguments
+    tasks, collision = arguments.demand.tasks, arguments.robot.collision
     size = tasks.dtype['trajectory'].itemsize
     for k in range(tasks.size):
-        yield np.array([tasks[k:k + 1]['trajectory'].ctypes.data]), [size]
+        group = np.array([tasks[k:k + 1]['trajectory'].ctypes.data]), [size]
+        yield group, group
+    if collision is not None:
+        memory = arguments.storage.memory
+        yield _places([collision.counts]), _places([
+            collision.counts, collision.shapes, collision.bodies, collision.body_pairs,
+            collision.pairs, collision.count, memory.near_pairs, memory.distance_active])
     data, addresses, sizes = servo.ramps.data, [], []
     for array in (data.state, *(memory.ramps for memory in data.memories if memory.ramps.size)):
         addresses.append(array.ctypes.data)
@@ -147,4 +159,11 @@ def _groups(servo):
         addresses += [memory.numbers.ctypes.data + _WORD * int(place)
                       for place in memory.ramps['place']]
         sizes += [_WORD] * memory.ramps.size
-    yield np.array(addresses), sizes
+    group = np.array(addresses), sizes
+    yield group, group
+
+
+def _places(arrays):
+    """Return the addresses and sizes of arrays that are not empty."""
+    arrays = [array for array in arrays if array.size]
+    return np.array([array.ctypes.data for array in arrays]), [array.nbytes for array in arrays]

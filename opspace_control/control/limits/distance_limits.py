@@ -52,6 +52,9 @@ class DistanceLimits:
         Gain of the potential, J m²; 0: there is none.
     repulsion_influence : float
         Distance from which on there is none, m; with a gain `near_pairs` tells pairs up to it, too.
+    further : int
+        How many further shapes have room in a controller that is made with these: a cycle in
+        another process takes no more. Elsewhere a controller makes room for them.
 
     Raises
     ------
@@ -61,18 +64,20 @@ class DistanceLimits:
     """
 
     def __init__(self, collision, *, margin=0.01, influence=0.3, acceleration=2.0,
-                 parting_speed=0.1, capacity=64, repulsion=0.0, repulsion_influence=0.3):
+                 parting_speed=0.1, capacity=64, repulsion=0.0, repulsion_influence=0.3,
+                 further=0):
         self._keep(collision)
-        if not (isinstance(capacity, int) and capacity >= 0):
-            raise ControlError(f'capacity = {capacity!r} is not allowed.', cure='Give a count.')
-        self.capacity = capacity
+        for name, count in (('capacity', capacity), ('further', further)):
+            if not (isinstance(count, int) and count >= 0):
+                raise ControlError(f'{name} = {count!r} is not allowed.', cure='Give a count.')
+        self.capacity, self.further = capacity, further
         self._set(margin, influence, acceleration, parting_speed, repulsion, repulsion_influence)
 
     def changed(self, collision=None, **numbers):
         """
         Return these with another ``collision`` or other numbers; raises as the constructor.
 
-        Of all that the constructor takes but ``capacity``.
+        Of all that the constructor takes but ``capacity`` and ``further``.
         """
         distances = copy.copy(self)
         if collision is not None:

@@ -54,8 +54,8 @@ def find_distances(collision, cycle, nodes, states, v, gradient):
     The bodies are placed; their velocities are those of v (nv,).
     """
     near, collision.count[0] = collision.near, 0
-    advance_world(collision.shapes, cycle.dt)
-    if cycle.kept > 0.0 and collision.pairs.size > 0:
+    advance_world(collision.counts[0].shapes, collision.shapes, cycle.dt)
+    if cycle.kept > 0.0 and collision.counts[0].pairs > 0:
         for i in range(nodes.size):
             write_velocity(nodes, i, v, states)
         furthest = collision.counted[0] / cycle.return_rate

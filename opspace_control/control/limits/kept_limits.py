@@ -87,8 +87,9 @@ class KeptLimits:
         """
         Keep other distances from now on, or raise a ControlError.
 
-        Other shapes are a new ``collision``, for which a cycle is to be bound anew; where both have
-        a shape of the world alike, it stays where it is, with its twist.
+        Other shapes are a new ``collision``, for which a cycle is to be bound anew, unless there is
+        room in the present one; where both have a shape of the world alike, it stays where it is,
+        with its twist.
         """
         if not isinstance(distances, DistanceLimits) or distances.model is not self._model:
             raise ControlError(f'distances = {distances!r} cannot be used.',
@@ -99,28 +100,39 @@ class KeptLimits:
                 cure=f'Give capacity={self.scratch.distances.least.size}, as at the start.')
         shapes, before = distances.collision, self.distances and self.distances.collision
         if shapes is not before:
-            collision = shapes.data(
-                distances.capacity, distances.repulsion_influence, FEATURE_ZONE, COUNTED)
-            if before:
-                shapes.keep_poses(collision, before, self.collision)
-            self.collision = collision
-            self.memory.near_pairs[:], self.memory.distance_active[:] = -1, 0
+            if not (before and shapes.replace_in(self.collision, before)):
+                collision = shapes.data(
+                    distances.capacity, distances.repulsion_influence, FEATURE_ZONE, COUNTED,
+                    distances.further)
+                if before:
+                    shapes.keep_poses(collision, before, self.collision.shapes)
+                self.collision = collision
+            self._forget_pairs()
         for name, number in _OF_DISTANCES.items():
             self._cycle[number] = getattr(distances, name)
         set_influence(self.collision, distances.repulsion_influence)
         self.distances = distances
 
+    def restore_shapes(self):
+        """Put the shapes into their arrays again, where the model has them."""
+        self.distances.collision.replace_in(self.collision)
+        set_influence(self.collision, self.distances.repulsion_influence)
+        self._forget_pairs()
+
     def near_pairs(self, q):
         """Return the `Separation` of each pair that is near at positions q (nq,), a tuple."""
         distances = self.distances
         data = distances.collision.data(len(distances.pairs), distances.furthest)
-        data.shapes[:] = self.collision.shapes
+        data.shapes[:] = self.collision.shapes[:data.shapes.size]
         return tuple(distances.collision.separations_at(q, data))
 
     def urgent_pairs(self):
         """Return the `Separation` of each pair that had a bound at the last cycle, a tuple."""
         return tuple(self.distances.collision.separations(
             self.collision, self._cycle['origin'][0]))
+
+    def _forget_pairs(self):
+        self.memory.near_pairs[:], self.memory.distance_active[:] = -1, 0
 
     def _checked(self, limits):
         if not isinstance(limits, JointLimits) or limits.model is not self._model:

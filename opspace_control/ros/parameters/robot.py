@@ -129,7 +129,9 @@ def make_distances(model, parameters):
     if not (path or parameters['shapes']):
         return None
     shapes = CollisionDescription.read(path).model(model) if path else CollisionModel(model, ())
-    return DistanceLimits(shapes, **_distance_numbers(parameters))
+    return DistanceLimits(
+        shapes, further=parameters['plugin.shapes'] if parameters['route'] == 'plugin' else 0,
+        **_distance_numbers(parameters))
 
 
 def change_distances(distances, parameters):

@@ -59,7 +59,7 @@ class CollisionObjects(Part):
         distances = self._controller.distances
         self._frames, self._base, self._objects = frames, None, {}
         self._parameters = [], []  # shapes, and pairs that may touch
-        self._timeout, self._waiting = np.inf, None
+        self._timeout = np.inf
         if distances and distances.capacity > 0:
             self._base = distances.collision
             self._endpoints.listen(MarkerArray, TOPIC, self._on_markers, _ALL)
@@ -100,6 +100,7 @@ class CollisionObjects(Part):
 
     def _model(self, shapes, touching):
         """Return the CollisionModel of all shapes, or raise an OpspaceError."""
+        self._check_capacity(len(shapes) + len(self._objects))
         shapes = [*shapes, *(thing.shape for thing in self._objects.values())]
         if not self._base:
             if shapes:
@@ -116,19 +117,17 @@ class CollisionObjects(Part):
             pair for pair in touching
             if all(name in known or '/' not in name for name in pair)])  # no marker that may come
 
-    def take_up(self):
-        """Keep distances from shapes that had to wait until the cycles end."""
-        self._use(self._waiting)
+    def _check_capacity(self, count):
+        """Raise a RosInterfaceError if the plug-in has no room for so many shapes."""
+        most = self._controller.shape_capacity - len(self._base.names) if self._base else 0
+        if self._cycle.is_fixed and count > most:
+            raise RosInterfaceError(
+                f'The plug-in has room for {most} shapes beside those of collision.file.',
+                cure='Delete some; or set plugin.shapes, and configure this node again.')
 
     def _use(self, model):
-        controller = self._controller
-        self._waiting = model if self._cycle.is_fixed else None
-        if self._waiting:
-            self._logger.warning(
-                'The plug-in takes shapes up when it is activated: until then it keeps distances '
-                'from those that it has.', throttle_duration_sec=_COMPLAIN_EVERY)
-        elif model:
-            controller.distances = controller.distances.changed(collision=model)
+        if model:
+            self._controller.distances = self._controller.distances.changed(collision=model)
 
     def _on_markers(self, message):
         gone, new, refusals = set(), False, []
@@ -140,7 +139,7 @@ class CollisionObjects(Part):
                 gone.add(name)
             else:
                 try:
-                    new |= self._take(name, marker)
+                    new |= self._take(name, marker, gone)
                     gone.discard(name)
                 except OpspaceError as error:
                     refusals.append(f"'{name}': {error}")
@@ -153,8 +152,12 @@ class CollisionObjects(Part):
             self._logger.warning(f'Markers on {TOPIC} are refused: {" ".join(refusals)}',
                                  throttle_duration_sec=_COMPLAIN_EVERY)
 
-    def _take(self, name, marker):
-        """Add, change or move an object; return whether the model changes, or raise."""
+    def _take(self, name, marker, gone):
+        """
+        Add, change or move an object; return whether the model changes, or raise.
+
+        Those that are ``gone`` need no room any more.
+        """
         if marker.action != Marker.ADD:
             raise RosInterfaceError(f'There is no action {marker.action}.',
                                     cure='Send ADD, DELETE or DELETEALL.')
@@ -174,6 +177,7 @@ class CollisionObjects(Part):
                 before.shape.link, before.shape.kind, before.shape.size):
             self._move(before, shape.name, pose, stamp)
             return False
+        self._check_capacity(len(self._parameters[0]) + len((self._objects.keys() - gone) | {name}))
         self._objects[name] = _Object(
             shape, pose[:3, 3], pose[:3, :3], stamp, self._cycle.time, np.zeros(6))
         return before is None or before.shape != shape

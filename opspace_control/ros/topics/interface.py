@@ -96,7 +96,6 @@ class Interface(Part):
         """Make the present pose every goal, and close constraints at present poses again."""
         self._goals.hold()
         self._schedule.clear()
-        self.collision.take_up()
         self._grasps.renew(self._parameters)
         self._legs.restart()
 
