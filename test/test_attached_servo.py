@@ -227,6 +227,33 @@ def test_a_hold_and_a_trip(start, model):
     np.testing.assert_allclose(tau, rest, atol=1e-6)
 
 
+def test_feedback_while_there_is_no_room_for_messages(start, model):
+    """What cannot be sent yet is not forgotten with what was computed for feedback alone."""
+    servo = make_servo(model)
+    loop = start(servo)
+    link = attached(loop, servo)
+    loop.ask('activate', (1.0).hex())
+    q, v = state(model, 0)
+    loop.cycle(1.001, q, v)
+    assert link.synchronise(1.001)
+    while link.memory.send(Kind.TRIP, -1):  # is refused: it changes nothing
+        pass
+    task = servo.controller.tasks['l_hand']
+    task.set_gains(123.0)
+    assert not link.send_changes()
+    before = servo.controller._arguments.storage.results.stack.copy()
+    servo.controller.compute_torque(RobotState(model, q + 0.1, v))
+    assert (servo.controller._arguments.storage.results.stack != before).any()
+    link.forget()
+    np.testing.assert_array_equal(servo.controller._arguments.storage.results.stack, before)
+    assert (task.kp == 123.0).all()
+    loop.cycle(1.002, q, v)
+    assert link.send_changes()
+    loop.cycle(1.003, q, v)
+    assert link.synchronise(1.003)
+    assert (task.kp == 123.0).all()
+
+
 def test_the_node_dies(start, model):
     """Goals are held for the time-out; then the robot is damped, and released with no effort."""
     servo = make_servo(model)

@@ -101,7 +101,7 @@ class AttachedServo:
         return True
 
     def forget(self):
-        """Take back all that has changed here since the last `send_changes`."""
+        """Take back what has changed here since the last `send_changes`, whether that had room."""
         self._image.restore()
 
     def tell(self, kind, number=0):

@@ -76,9 +76,8 @@ class ServoImage:
         self._same[:] = self._seen
 
     def restore(self):
-        """Take back what has changed here since the numbers were equal to those of the block."""
-        np.concatenate(self._own, out=self._now)
-        self._take(self._same, self._now)
+        """Take back what has changed here since the last `changes`."""
+        self._take(self._now, np.concatenate(self._own))
 
     def changes(self):
         """Return pairs of an offset in the block and the bytes that have changed here since."""

@@ -26,7 +26,6 @@ using opspace::Servo;
 
 constexpr char magic[] = "OPSHARE1";
 constexpr std::size_t page = 4096;
-constexpr std::size_t ring_size = 1048576;  // more than the numbers of a robot of 32 joints
 constexpr std::size_t entry_count = 4096;
 constexpr double seen_age = 0.05;  // s, up to which a state is used
 
@@ -55,7 +54,7 @@ void leave_to_the_living(const std::string& path) {
 
 }  // namespace
 
-NodeLink::NodeLink(std::string path) : path_(std::move(path)), message_(ring_size) {
+NodeLink::NodeLink(std::string path) : path_(std::move(path)) {
   leave_to_the_living(path_);
 }
 
@@ -66,7 +65,8 @@ NodeLink::~NodeLink() {
 }
 
 void* NodeLink::place(std::size_t size) {
-  const std::size_t ring = pages(sizeof(Frame)), entries = ring + ring_size,
+  message_.resize(2 * pages(size));  // a change of all numbers and more
+  const std::size_t ring = pages(sizeof(Frame)), entries = ring + message_.size(),
                     block = entries + pages(entry_count * sizeof(Entry));
   size_ = block + pages(size);
   unlink(path_.c_str());
@@ -87,7 +87,7 @@ void* NodeLink::place(std::size_t size) {
   frame_ = new (first) Frame{};
   const auto offset = [](std::size_t number) { return static_cast<std::int64_t>(number); };
   frame_->ring = offset(ring);
-  frame_->ring_size = offset(ring_size);
+  frame_->ring_size = offset(message_.size());
   frame_->entries = offset(entries);
   frame_->entry_count = offset(entry_count);
   frame_->block = offset(block);
@@ -177,7 +177,8 @@ std::int64_t NodeLink::receive(double now) noexcept {
   std::int64_t trip = Servo::no_trip;
   const std::uint64_t given = frame_->given.load(std::memory_order_acquire);
   std::uint64_t taken = frame_->taken.load(std::memory_order_relaxed);
-  const auto copy = [this](std::uint64_t from, char* to, std::size_t size) {
+  const std::uint64_t ring_size = message_.size();
+  const auto copy = [this, ring_size](std::uint64_t from, char* to, std::size_t size) {
     const std::size_t first = from % ring_size, piece = std::min(size, ring_size - first);
     std::memcpy(to, ring_ + first, piece);
     std::memcpy(to + piece, ring_, size - piece);

@@ -111,7 +111,7 @@ NODE = (
         '<sensor>/force.x to torque.z; those of others come on their topics.'),
     Parameter('plugin.shapes', 'integer', 16,
         'With route plugin: for how many shapes of parameters and of collision_objects there is '
-        'room beside those of collision.file.', '', 0, 1000),
+        'room beside those of collision.file.', '', 0, 100),
     *_COMMANDS,
     replace(FLOATING_BASE, description=(
         FLOATING_BASE.description + ' Goals without a frame are then in odom_frame.')),

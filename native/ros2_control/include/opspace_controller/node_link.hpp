@@ -106,7 +106,7 @@ class NodeLink {
   Frame* frame_ = nullptr;
   char* ring_ = nullptr;
   Entry* entries_ = nullptr;
-  std::vector<char> message_;
+  std::vector<char> message_;  // as large as the ring
 
   opspace::Servo* servo_ = nullptr;
   std::int64_t trip_count_ = 0;
