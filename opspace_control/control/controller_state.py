@@ -194,6 +194,15 @@ class ControllerState(ControllerLimits):
         return int(self._cycle['limited'][0])
 
     @property
+    def force_share(self):
+        """
+        Share of the forces of force control that effort limits left at the last cycle, 0 to 1.
+
+        Without `limits` it is 1, and efforts are cut.
+        """
+        return float(self._cycle['force_share'][0])
+
+    @property
     def residual_accelerations(self):
         """
         Accelerations of point tasks that active limits leave unmet: dict of (6,).

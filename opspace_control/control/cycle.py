@@ -39,10 +39,7 @@ from opspace_control.control.limits.grip_efforts import (
     leave_grip_efforts,
 )
 from opspace_control.control.limits.keeping import keep_limits, respond_to_stack
-from opspace_control.control.limits.limit_check import (
-    activate_cut_efforts,
-    begin_limits,
-)
+from opspace_control.control.limits.limit_check import activate_cut_efforts, begin_limits
 from opspace_control.control.limits.limit_law import bound_motion, faded
 from opspace_control.control.limits.repulsion import repel
 from opspace_control.control.limits.resting import find_resting
@@ -280,6 +277,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     data = Data(cycle, robot, demand, bounds, memory, results, scratch, v)
     resolve_stack(cycle, robot, demand, results, scratch, data)
     cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_given_up = 0
+    cycle.force_share = 1.0
     if keeps:
         keep_limits(data, grasping, any_resting, tau)
     else:

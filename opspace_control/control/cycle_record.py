@@ -35,6 +35,7 @@ CYCLE = np.dtype([
     ('efforts_determined', np.bool_),    # whether the motion determines the efforts of all joints
     ('forces_decided', np.bool_),        # whether the controller decides all constraint forces
     ('reactions_exerted', np.bool_),     # whether drives exert the constraint reactions of grasps
+    ('force_share', np.float64),         # of the forces of force control, that effort limits leave
     ('bound_count', np.int64),           # rows of bounds in the last problem
     ('problems', np.int64),              # that were solved to keep limits of joints
     ('unsolved', np.int64),              # of them, those that were not solved: see `solve_problem`
@@ -60,4 +61,5 @@ def make_cycle(model, status, singularity_threshold):
     cycle['least_mobility'] = 1.0 / mass
     cycle['least_turning'] = 1.0 / (mass * max(reach(status.nodes), 1e-3) ** 2)
     cycle['contact_softness'] = CONTACT_SOFTNESS
+    cycle['force_share'] = 1.0
     return cycle

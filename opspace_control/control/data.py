@@ -192,6 +192,14 @@ class ContactForces(NamedTuple):
     coordinates: np.ndarray = '6c'  # of ``Scratch.passive_factor``
 
 
+class AppliedForces(NamedTuple):
+    """Forces of force control that effort limits may reduce, see `find_reducible`."""
+
+    force: np.ndarray = 'k'  # f_a, N and N m
+    effort: np.ndarray = 'nv'  # w, joint forces for them
+    mobility: np.ndarray = '1'  # 1/μ of their share
+
+
 class RestingRows(NamedTuple):
     """What joints at rest at their limits, m at most, take from the mobility of directions."""
 
@@ -254,6 +262,7 @@ class BoundedScratch(NamedTuple):
     directions: np.ndarray = 'DIRECTION_ROWS nv,k'  # of singular-direction control
     bound_rows: BoundRows = BoundRows
     contacts: ContactForces = ContactForces
+    applied: AppliedForces = AppliedForces
     distances: NamedTuple = None  # Distances
     resting_rows: RestingRows = RestingRows
     problem: Problem = Problem

@@ -5,6 +5,7 @@
 import math
 
 from opspace_control.compiled import called, inlined, rare
+from opspace_control.control.limits.applied_forces import find_reducible, reduces_forces
 from opspace_control.control.limits.contact_forces import (
     add_internal,
     passes_contact_bound,
@@ -15,6 +16,7 @@ from opspace_control.control.limits.distances import passes_distance_bound
 from opspace_control.control.limits.kinds import (
     CONTACT_FORCE,
     DISTANCE,
+    FORCE_SHARE,
     KINDS,
     RESTING_KINDS,
     bounds_of,
@@ -52,6 +54,8 @@ def bound_number(memory, kind, k, dofs):
     """Return the number of a bound: of joint k, the k-th on contact forces, of near pair k."""
     if kind == DISTANCE:
         return memory.bound_state.shape[1] - memory.near_pairs.size + k
+    if kind == FORCE_SHARE:
+        return memory.bound_state.shape[1] - memory.near_pairs.size - 1
     return kind * dofs + k
 
 
@@ -94,6 +98,9 @@ def begin_rows(data, grasping):
             if limits[k].resting_share[kind] > 0.0:
                 count = add_row(data, grasping, count, k, kind)
     resting = count
+    find_reducible(data)
+    if reduces_forces(data.scratch.bounded.applied):
+        count = add_row(data, grasping, count, 0, FORCE_SHARE)
     for k in range(limits.size):
         if not is_limited(nodes, limits[k]):
             continue

@@ -14,6 +14,7 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.elimination import bound_reactions
 from opspace_control.control.data import (
     ACTIVATION,
+    DEMANDED,
     FORCE,
     GRIP_FORCE,
     REACTION,
@@ -110,23 +111,25 @@ def leave_grip_efforts(cycle, supports, grasping, limits):
 
 
 @rare
-def add_grip_efforts(data, grasping, tau):
+def add_grip_efforts(data, grasping, plain, tau):
     """
     Add ``J_cᵀ (h(q̈_ref) + x)`` to τ (nv,), x the commanded internal wrenches.
 
-    h is planned for q̈_ref without any constraint force: the object's residual is then
-    ``WANTED + L_tc z``, z of the constraints, and what singular directions lack. ``RESIDUAL`` and
-    ``GRIP_FORCE`` are scratch.
+    h is planned for q̈_ref, in the ``plain`` problem q̈_null, without any constraint force: the
+    object's residual is then ``WANTED + L_tc z``, z of the constraints, and what singular
+    directions lack. ``RESIDUAL`` and ``GRIP_FORCE`` are scratch.
     """
     robot, stack, constraints = data.robot, data.results.stack, data.demand.constraints.size
     force, constrained = data.scratch.joint_force, 6 * constraints
-    exerted, residual, wanted = data.scratch.exerted, stack[RESIDUAL], stack[WANTED]
+    exerted, residual, z = data.scratch.exerted, stack[RESIDUAL], stack[WANTED]
+    wanted = stack[DEMANDED if plain else WANTED]
     for r in range(residual.size):
         residual[r] = wanted[r]
         if r >= constrained:
             for c in range(constrained):
-                residual[r] += data.scratch.mobility[r, c] * wanted[c]
-    add_correction(data, residual)
+                residual[r] += data.scratch.mobility[r, c] * z[c]
+    if not plain:
+        add_correction(data, residual)
     plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
                data.scratch.wrench)
     for r in range(exerted.size):
@@ -189,9 +192,14 @@ def correct_efforts(data, count, tau, tau_ref):
 
     All three are (nv,) or of the rows: tau of `find_efforts`, y the values of the solved problem.
 
-    Grasp forces for friction depend on the motion, but not linearly. Only efforts at their limits
+    Grasp forces for friction depend on the motion, but not linearly, and rows leave out reactions
+    of constraints to passive joints' own forces; else rows are exact. Only efforts at their limits
     or beyond count.
     """
+    cycle = data.cycle
+    if not (cycle.reactions_exerted or (
+            cycle.has_passive and data.demand.constraints.size > 0 and not cycle.forces_decided)):
+        return False
     bound_rows, efforts, corrected = data.scratch.bounded.bound_rows, data.bounds.efforts, False
     y = data.scratch.bounded.problem.f_y[1]
     for w in range(count):

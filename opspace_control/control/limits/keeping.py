@@ -9,21 +9,8 @@ efforts are in doc/explanation/developer_notes.md.
 """
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.constraints.elimination import (
-    bound_reactions,
-    moving_forces,
-    predict_reactions,
-)
-from opspace_control.control.data import (
-    APPLIED,
-    DEMANDED,
-    FORCE,
-    GRIP_FORCE,
-    REACTION,
-    RESIDUAL,
-    WANTED,
-)
-from opspace_control.control.grasping.load_sharing import plan_loads
+from opspace_control.control.constraints.elimination import moving_forces
+from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WANTED
 from opspace_control.control.limits.bound_rows import (
     ROUNDING,
     add_bound_forces,
@@ -35,15 +22,10 @@ from opspace_control.control.limits.contact_forces import (
     exert_internal,
     weight_of,
     within_contact_bounds,
-    write_singular_reactions,
 )
 from opspace_control.control.limits.distances import within_distance_bounds
-from opspace_control.control.limits.grip_efforts import (
-    add_grip_efforts,
-    correct_efforts,
-    exert_all,
-    exert_reactions,
-)
+from opspace_control.control.limits.effects import find_efforts, react, write_residual
+from opspace_control.control.limits.grip_efforts import correct_efforts, exert_reactions
 from opspace_control.control.limits.limit_check import within_limits
 from opspace_control.control.limits.problem import (
     prepare_tasks,
@@ -51,6 +33,10 @@ from opspace_control.control.limits.problem import (
     write_bounds,
     write_demands,
     write_matrix,
+)
+from opspace_control.control.limits.references import (
+    find_posture_torques,
+    write_effort_references,
 )
 from opspace_control.control.limits.resting import write_reference
 from opspace_control.control.limits.solution import (
@@ -60,112 +46,14 @@ from opspace_control.control.limits.solution import (
     solve_problem,
     start_forces,
 )
-from opspace_control.control.singular.transfer import (
-    add_correction,
-    add_response,
-    add_singular_torque,
-    move_to_stack,
-)
-from opspace_control.dynamics.responses import (
-    apply_wrenches,
-    forward_response,
-    motion_torques,
-    project_forces,
-)
-from opspace_control.spatial.dense import add_scaled, dot_product
-from opspace_control.tasks.posture import feed_efforts
+from opspace_control.control.singular.transfer import add_correction, move_to_stack
+from opspace_control.dynamics.responses import apply_wrenches, forward_response
 
 # The free values of effort rows are corrected so often at most: the grasp force does not follow
-# the motion linearly, and the rows leave out constraint reactions to passive joints' own forces.
+# the motion linearly, the rows leave out constraint reactions to passive joints' own forces, and
+# what tasks above compensate for follows the share of the forces below.
 _CORRECTIONS = 8
-
-
-@rare
-def write_residual(data, wanted, count):
-    """Write ``wanted − Λ⁻¹ f − C f_R`` to ``RESIDUAL`` of tasks, f the moving forces."""
-    constrained, mobility = 6 * data.demand.constraints.size, data.results.Lambda_inverse
-    stack, bound_rows = data.results.stack, data.scratch.bounded.bound_rows
-    residual, moving = stack[RESIDUAL], data.scratch.moving
-    for t in range(moving.size):
-        residual[t] = 0.0 if t < constrained else wanted[t]
-    tasks, forces = residual[constrained:], moving[constrained:]
-    for t in range(tasks.size):
-        tasks[t] -= dot_product(mobility[t], forces, t + 1)
-        add_scaled(tasks, -forces[t], mobility[t], t)
-    for w in range(count):
-        add_scaled(tasks, -bound_rows.force[w], bound_rows.coupling[w, constrained:], tasks.size)
-
-
-@rare
-def react(data, count):
-    """Write ``FORCE`` and ``REACTION`` of constraints, and ``moving``, of task forces and f_R."""
-    stack, constrained = data.results.stack, 6 * data.demand.constraints.size
-    for c in range(constrained):
-        stack[FORCE, c] = stack[WANTED, c]
-    predict_reactions(data.cycle, data.results, data.scratch, constrained)
-    moving_forces(stack, constrained, data.scratch.moving)
-    if count > 0:
-        reaction = data.scratch.bound_reaction[:constrained]
-        bound_reactions(data, data.scratch.bounded.bound_rows.force, count, reaction)
-        for c in range(constrained):
-            stack[REACTION, c] -= reaction[c]
-            data.scratch.moving[c] -= reaction[c]
-
-
-@rare
-def find_posture_torques(data, tau):
-    """Write ``A q̈_null + b + g``, (nv,), with the feed-forward; ``f`` of nodes is of q̈_null."""
-    motion_torques(data.robot.nodes, data.robot.states, data.results.a_null,
-                   data.scratch.joint_force, tau)
-    feed_efforts(data.robot.nodes, data.demand.dofs, tau)
-
-
-@rare
-def find_efforts(data, grasping, count, tau_null, tau):
-    """
-    Write to tau (nv,) what drives exert for the forces of the problem, but for minimum effort.
-
-    ``tau_null`` (nv,) is what q̈_ref takes. In grasps grips are planned for ``RESIDUAL``.
-    """
-    robot, stack, force = data.robot, data.results.stack, data.scratch.joint_force
-    exerted, constraints = data.scratch.exerted, data.demand.constraints.size
-    if grasping.grasps.size > 0 and data.cycle.reactions_exerted:
-        plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
-                   data.scratch.wrench)
-    decided = data.cycle.forces_decided
-    exert_all(6 * constraints if data.cycle.reactions_exerted and not decided else 0, grasping,
-              stack, exerted)
-    for c in range(6 * constraints if decided else 0):
-        exerted[c] += data.scratch.bounded.contacts.internal[c]
-        if data.cycle.reactions_exerted:
-            exerted[c] += stack[GRIP_FORCE, c]
-    for k in range(tau.size):
-        tau[k] = tau_null[k]
-    add_response(data, exerted, tau)
-    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted, force,
-                   data.scratch.wrench)
-    add_bound_forces(count, data.scratch.bounded.bound_rows, force)
-    project_forces(robot.nodes, robot.states, force, tau)
-
-
-@rare
-def refer_efforts(data, grasping, reference, tau_null):
-    """
-    Write constraint forces and efforts without multipliers; ``FORCE`` becomes ``APPLIED``.
-
-    Reference 0 is of q̈_ref, 1 of q̈_null, which take the efforts ``tau_null`` (nv,).
-    """
-    contacts, stack = data.scratch.bounded.contacts, data.results.stack
-    for r in range(contacts.force.size, stack.shape[1]):
-        stack[FORCE, r] = stack[APPLIED, r]
-    react(data, 0)
-    decide_forces(data, 0, reference == 0)
-    for c in range(contacts.force.size):
-        contacts.reference[reference, c] = contacts.force[c]
-    write_residual(data, stack[WANTED if reference == 0 else DEMANDED], 0)
-    if reference == 0:
-        add_correction(data, stack[RESIDUAL])
-    find_efforts(data, grasping, 0, tau_null, contacts.effort[reference])
+_EXACTLY = 1e-9  # of that share
 
 
 @rare
@@ -189,7 +77,7 @@ def find_pressed(data, count, t, tau_null):
 
     They decide which joints rest: with that control the multipliers of these limits vanish.
     """
-    if data.cycle.singular_active or data.cycle.resting_count > 0:
+    if data.cycle.singular_active:
         prepare_tasks(data, t, 0)
         solve_rows(data, count, t, data.results.a_null, tau_null, True)
     record_active(data, count, True)
@@ -207,27 +95,16 @@ def solve_within_limits(data, grasping, tau):
     nodes, states, stack = robot.nodes, robot.states, data.results.stack
     a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
     a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref
+    if cycle.forces_decided:
+        tau_ref = bounded.contacts.effort[0]
     find_posture_torques(data, bounded.tau_posture)
     resting, count = begin_rows(data, grasping)
     write_reference(data, resting, a_ref)
-    for k in range(tau.size):
-        tau_null[k] = bounded.tau_posture[k]
-    add_singular_torque(data, tau_null)
-    for k in range(tau.size):
-        tau_ref[k] = tau_null[k]
-    nonlinear = cycle.reactions_exerted
-    corrected = nonlinear or (
-        cycle.has_passive and data.demand.constraints.size > 0 and not cycle.forces_decided)
-    if nonlinear and not cycle.forces_decided:
-        add_grip_efforts(data, grasping, tau_ref)
-    t, corrections = select_rows(data), 0
+    several_levels, t, corrections = data.demand.levels.size > 2, select_rows(data), 0
     prepare_tasks(data, t, cycle.resting_count)
-    if cycle.forces_decided:
-        write_singular_reactions(data)
-        if cycle.singular_active:
-            refer_efforts(data, grasping, 1, bounded.tau_posture)
-        refer_efforts(data, grasping, 0, tau_null)
+    write_effort_references(data, grasping)
     while True:
+        share = cycle.force_share
         if count > 0:
             solve_rows(data, count, t, a_ref, tau_ref, False)
         else:  # the forces without bounds are the solution
@@ -244,8 +121,9 @@ def solve_within_limits(data, grasping, tau):
         if cycle.forces_decided:
             decide_forces(data, count, True)
         find_efforts(data, grasping, count, tau_null, tau)
-        if corrected and corrections < _CORRECTIONS and correct_efforts(
-                data, count, tau, bounded.contacts.effort[0] if cycle.forces_decided else tau_ref):
+        inexact = several_levels and abs(cycle.force_share - share) > _EXACTLY
+        if corrections < _CORRECTIONS and (
+                correct_efforts(data, count, tau, tau_ref) or inexact):
             corrections += 1
             continue
         before = count

@@ -153,7 +153,7 @@ def _make_arrays(nodes, dofs, constraints, rows, levels, near):
 
     """
     b, levels = CONTACT_BOUNDS * constraints, max(levels, 1)
-    m = KINDS * dofs + b + near
+    m = KINDS * dofs + b + 1 + near
     sizes = {'n': nodes, 'nv': dofs, 'k': rows, 't': rows, '2t+1': 2 * rows + 1, 'm': m,
              'N': m + rows, 'b': b, '6c': 6 * constraints, 'd': near, 'l': levels,
              'l+1': levels + 1, 'l+2': levels + 2, 'LEVEL_SCRATCH': LEVEL_SCRATCH,

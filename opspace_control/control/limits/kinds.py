@@ -15,17 +15,18 @@ from opspace_control.compiled import inlined
 from opspace_control.errors import ControlError
 
 # What a limit bounds: the force of joint k, its acceleration, the second rate of its gravity
-# torque, a component of a contact's force, or the second rate of the distance of two shapes.
-(JOINT_FORCE, JOINT_ACCELERATION, GRAVITY_TORQUE_RATE, FORCE_COMPONENT,
- DISTANCE_RATE) = QUANTITIES = range(5)
+# torque, a component of a contact's force, the second rate of the distance of two shapes, or the
+# share of the forces of force control that is exerted.
+(JOINT_FORCE, JOINT_ACCELERATION, GRAVITY_TORQUE_RATE, FORCE_COMPONENT, DISTANCE_RATE,
+ APPLIED_SHARE) = QUANTITIES = range(6)
 
 # Kinds of limits of a joint: of its effort, of its position and velocity, of its gravity torque,
 # and of the acceleration with which it can always brake.
 KINDS = 4
 EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(KINDS)
-# And one of contacts, and one of pairs of shapes.
-CONTACT_FORCE, DISTANCE = KINDS, KINDS + 1
-ALL_KINDS = range(KINDS + 2)
+# And one of contacts, one of the share of applied forces, and one of pairs of shapes.
+CONTACT_FORCE, FORCE_SHARE, DISTANCE = KINDS, KINDS + 1, KINDS + 2
+ALL_KINDS = range(KINDS + 3)
 
 # What may bound the acceleration of a joint.
 REASONS = 'acceleration', 'velocity', 'position'
@@ -58,6 +59,7 @@ KIND_TABLE = {
     GRAVITY_TORQUE: Kind(GRAVITY_TORQUE_RATE, 1e-6, 1e-6, True, 'gravity torque'),
     BRAKING: Kind(JOINT_ACCELERATION, 1e-3, 1e-3, False, ''),
     CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-8, 1e-8, False, ''),
+    FORCE_SHARE: Kind(APPLIED_SHARE, 0.0, 0.0, False, ''),
     DISTANCE: Kind(DISTANCE_RATE, 1e-6, 1e-6, False, 'distance')}
 
 # Its columns, for kernels.

@@ -17,6 +17,7 @@ from opspace_control.control.data import ACTIVATION, APPLIED, COMPLIANT, FORCE, 
 from opspace_control.control.limits.contact_forces import contact_value
 from opspace_control.control.limits.distances import distance_acceleration
 from opspace_control.control.limits.kinds import (
+    APPLIED_SHARE,
     DISTANCE_RATE,
     FORCE_COMPONENT,
     JOINT_FORCE,
@@ -165,6 +166,8 @@ def write_bounds(data, count, a, tau, plain):
             lower, upper = contacts.bounds[0, k], contacts.bounds[1, k]
         elif quantity_of(kind) == DISTANCE_RATE:
             lower, upper = data.scratch.bounded.distances.least[k], math.inf
+        elif quantity_of(kind) == APPLIED_SHARE:
+            lower, upper = 0.0, 1.0
         else:
             lower, upper = bounds_of(limits[k], kind, efforts[k])
         if not plain and w < data.cycle.resting_count:
@@ -193,6 +196,8 @@ def free_value(data, w, a, tau, reference):
         return contact_value(contacts, contacts.reference[reference], k)
     if quantity_of(kind) == JOINT_FORCE and data.cycle.forces_decided:
         return contacts.effort[reference, k]
+    if quantity_of(kind) == APPLIED_SHARE:
+        return 1.0
     if quantity_of(kind) == DISTANCE_RATE:
         free = distance_acceleration(data.scratch.bounded.distances.gradient[k], a)
     else:

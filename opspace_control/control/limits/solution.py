@@ -10,11 +10,13 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import APPLIED, FORCE, RESIDUAL, SCALE, WANTED
+from opspace_control.control.limits.applied_forces import reduce_forces
 from opspace_control.control.limits.bound_rows import bound_number, keep_states
 from opspace_control.control.limits.kinds import (
     CONTACT_FORCE,
     DISTANCE,
     EFFORT,
+    FORCE_SHARE,
     KINDS,
     softness_of,
 )
@@ -109,11 +111,11 @@ def record_active(data, count, plain):
         keep_states(data, count)
     for w in range(count):
         kind, side = bound_rows.kind[w], side_of(data.scratch.bounded.problem, w)
-        if kind in (CONTACT_FORCE, DISTANCE):
+        if kind in (CONTACT_FORCE, DISTANCE, FORCE_SHARE):
             if not plain:
                 if kind == DISTANCE:
                     distance_active[bound_rows.dof[w]] = side
-                else:
+                elif kind == CONTACT_FORCE:
                     contact_active[bound_rows.dof[w]] = side
             continue
         limit = limits[bound_rows.dof[w]]
@@ -133,6 +135,7 @@ def read_forces(data, count):
     f = problem.f_y[0]
     for w in range(count):
         bound_rows.force[w] = f[w]
+    reduce_forces(data, count)
     for r in range(6 * data.demand.constraints.size, stack.shape[1]):
         stack[FORCE, r] = stack[APPLIED, r]
     for level in range(problem.truncated.size):

@@ -186,9 +186,9 @@ def respond_points(disturbance, robot, constrained, scratch):
 
 
 @inlined
-def balance_applied(applied, first, mobility, a):
+def balance_applied(applied, share, first, mobility, a):
     """
-    Add to the accelerations a of tasks' rows, from the first on, those by applied forces.
+    Add to the accelerations a of tasks' rows, from the first on, those by applied forces' share.
 
     Force control applies them against the environment, [K87] (5.5), whose reaction is in r: the
     reaction moves nothing as long as the forces are there.
@@ -196,15 +196,16 @@ def balance_applied(applied, first, mobility, a):
     for k in range(a.size):
         if applied[k] != 0.0:
             for i in range(a.size):
-                a[i] += mobility[first + max(i, k), first + min(i, k)] * applied[k]
+                a[i] += mobility[first + max(i, k), first + min(i, k)] * share * applied[k]
 
 
 @called
-def find_forces(disturbance, robot, demand, applied, scratch):
+def find_forces(disturbance, share, robot, demand, applied, scratch):
     """
     Write ``Λ J Φ r`` of the tasks, after the constraints in the last row of the matrix.
 
-    r without what balances the ``applied`` forces (k,) of force control.
+    r without what balances the ``applied`` forces (k,) of force control, of which the last cycle
+    exerted a share.
 
     Returns whether it could be found. All levels above compensate for the forces of one, so that of
     a factor ``C Cᵀ`` of Λ⁻¹ only the blocks of levels are solved upwards.
@@ -212,7 +213,7 @@ def find_forces(disturbance, robot, demand, applied, scratch):
     points, first, levels = robot.points, 6 * demand.constraints.size, demand.levels
     M, F = disturbance.matrix, disturbance.matrix[-1, first:]
     respond_points(disturbance, robot, first, scratch)
-    balance_applied(applied[first:], first, scratch.mobility, F)
+    balance_applied(applied[first:], share, first, scratch.mobility, F)
     for e in range(first // 6, points.size):
         outside = is_group(points[e]) or points[e].whole or is_idle(robot.carried[e])
         for r in range(6):
@@ -246,7 +247,7 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
         if found == GRASPS:
             disturbance.matrix[-1, :] = 0.0
         if found == GRASPS or (found != 0 and find_forces(
-                disturbance, robot, demand, results.stack[APPLIED], scratch)):
+                disturbance, cycle.force_share, robot, demand, results.stack[APPLIED], scratch)):
             gain = -math.expm1(-disturbance.rate[0] * cycle.dt)
         for e in range(first // 6, points.size):
             record, k = points[e].record, 6 * e

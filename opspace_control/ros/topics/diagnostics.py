@@ -96,6 +96,7 @@ class Diagnostics(Part):
             'joints at an effort limit': named_dofs(self._controller.model, at_limit),
             _AT_LIMITS: limits_in_words(self._controller.active_limits),
             'residual accelerations': residuals_in_words(self._controller.residual_accelerations),
+            'share of applied forces': f'{self._controller.force_share:.3g}',
             'efforts at their rate limit': str(self._cycle.rate_limited),
             'cycles with singular directions': str(facts['singular']),
             'cycles with unsolved limits': str(facts['unsolved']),

@@ -1,0 +1,73 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""What the forces of a problem do: constraint reactions, residuals of tasks, and efforts."""
+
+from opspace_control.compiled import rare
+from opspace_control.control.constraints.elimination import (
+    bound_reactions,
+    moving_forces,
+    predict_reactions,
+)
+from opspace_control.control.data import FORCE, GRIP_FORCE, REACTION, RESIDUAL, WANTED
+from opspace_control.control.grasping.load_sharing import plan_loads
+from opspace_control.control.limits.bound_rows import add_bound_forces
+from opspace_control.control.limits.grip_efforts import exert_all
+from opspace_control.control.singular.transfer import add_efforts
+from opspace_control.spatial.dense import add_scaled, dot_product
+
+
+@rare
+def write_residual(data, wanted, count):
+    """Write ``wanted − Λ⁻¹ f − C f_R`` to ``RESIDUAL`` of tasks, f the moving forces."""
+    constrained, mobility = 6 * data.demand.constraints.size, data.results.Lambda_inverse
+    stack, bound_rows = data.results.stack, data.scratch.bounded.bound_rows
+    residual, moving = stack[RESIDUAL], data.scratch.moving
+    for t in range(moving.size):
+        residual[t] = 0.0 if t < constrained else wanted[t]
+    tasks, forces = residual[constrained:], moving[constrained:]
+    for t in range(tasks.size):
+        tasks[t] -= dot_product(mobility[t], forces, t + 1)
+        add_scaled(tasks, -forces[t], mobility[t], t)
+    for w in range(count):
+        add_scaled(tasks, -bound_rows.force[w], bound_rows.coupling[w, constrained:], tasks.size)
+
+
+@rare
+def react(data, count):
+    """Write ``FORCE`` and ``REACTION`` of constraints, and ``moving``, of task forces and f_R."""
+    stack, constrained = data.results.stack, 6 * data.demand.constraints.size
+    for c in range(constrained):
+        stack[FORCE, c] = stack[WANTED, c]
+    predict_reactions(data.cycle, data.results, data.scratch, constrained)
+    moving_forces(stack, constrained, data.scratch.moving)
+    if count > 0:
+        reaction = data.scratch.bound_reaction[:constrained]
+        bound_reactions(data, data.scratch.bounded.bound_rows.force, count, reaction)
+        for c in range(constrained):
+            stack[REACTION, c] -= reaction[c]
+            data.scratch.moving[c] -= reaction[c]
+
+
+@rare
+def find_efforts(data, grasping, count, tau_null, tau):
+    """
+    Write to tau (nv,) what drives exert for the forces of the problem, but for minimum effort.
+
+    ``tau_null`` (nv,) is what q̈_ref takes. In grasps grips are planned for ``RESIDUAL``.
+    """
+    robot, stack = data.robot, data.results.stack
+    exerted, constraints = data.scratch.exerted, data.demand.constraints.size
+    if grasping.grasps.size > 0 and data.cycle.reactions_exerted:
+        plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
+                   data.scratch.wrench)
+    decided = data.cycle.forces_decided
+    exert_all(6 * constraints if data.cycle.reactions_exerted and not decided else 0, grasping,
+              stack, exerted)
+    for c in range(6 * constraints if decided else 0):
+        exerted[c] += data.scratch.bounded.contacts.internal[c]
+        if data.cycle.reactions_exerted:
+            exerted[c] += stack[GRIP_FORCE, c]
+    for k in range(tau.size):
+        tau[k] = tau_null[k]
+    add_efforts(data, exerted, tau)
+    add_bound_forces(count, data.scratch.bounded.bound_rows, tau)
