@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import yaml
-from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.event_handler import QoSSubscriptionEventType, SubscriptionEventCallbacks
 from rclpy.expand_topic_name import expand_topic_name
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.serialization import serialize_message
@@ -17,11 +18,17 @@ from std_msgs.msg import String
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
-from opspace_control.ros.middleware.endpoints import LATCHED, Endpoints
+from opspace_control.ros.middleware.endpoints import (
+    LATCHED,
+    Endpoints,
+    NeverCalled,
+    take_with_info,
+)
 from opspace_control.ros.middleware.graph import endpoints_of, message_type
 from opspace_control.runs.writer import PARAMETERS, ROBOT, definition
 
 _LOOK = 0.2  # s, between two looks at the graph
+_TAKE = 0.1  # s, between two looks at the messages; woken up for each it took four times as long
 _DEPTH = 2000  # messages that may wait: two seconds of a robot at 1 kHz
 _TIMEOUT = 5.0  # s, for the answer with the parameters
 # Recorded from any publisher.
@@ -54,8 +61,8 @@ class RecorderNode(Node):
     It subscribes to all topics that the controller of this name and the simulator publish or
     subscribe to, as soon as they exist, with the quality of service that publishers offer; to
     further ``topics``, or to ``everything`` there is. Messages are written by a RunWriter, which is
-    closed when the node leaves, as they come over the network; none is opened. The options are
-    those of a Node.
+    closed when the node leaves, as they come over the network; none is opened. A
+    SingleThreadedExecutor spins it. The options are those of a Node.
     """
 
     def __init__(self, writer, controller, topics=(), everything=False, **options):
@@ -76,11 +83,33 @@ class RecorderNode(Node):
         self._remote = RemoteParameters(self, self.controller, lambda name: None)
         self._run, self._requested = None, -np.inf
         self._graph, self._values = Graph(), None
-        Endpoints(self).repeat(_LOOK, self._look)
+        endpoints = Endpoints(self)
+        endpoints.repeat(_LOOK, self._look)
+        endpoints.repeat(_TAKE, self._take_messages)
 
     def leave(self):
         """Finish the file."""
+        self._take_messages()
+        for topic, (_, subscription) in self._followed.items():
+            self._count_lost(topic, subscription)
         self._writer.close(dict(self.lost))
+
+    def _take_messages(self):
+        """Write all messages that have come, in the order in which they did."""
+        new = []
+        for topic, (_, subscription) in self._followed.items():
+            while (taken := take_with_info(subscription)) is not None:
+                new.append((taken[1]['received_timestamp'], self._tracks[topic], *taken))
+        for _, track, data, info in sorted(new, key=lambda each: each[0]):
+            track.take(data, info)
+
+    def _count_lost(self, topic, subscription):
+        """Add what the middleware has lost; an executor that waits for this wakes up for more."""
+        with subscription.handle:
+            lost = rclpy_implementation.EventHandle(
+                subscription.handle, QoSSubscriptionEventType.RCL_SUBSCRIPTION_MESSAGE_LOST
+                ).take_event().total_count
+        self.lost.update({topic: lost} if lost else {})
 
     def _look(self):
         """Follow new topics; ask a new controller for its parameters."""
@@ -119,14 +148,16 @@ class RecorderNode(Node):
         if quality == known:
             return
         if subscription:
+            self._take_messages()
+            self._count_lost(topic, subscription)
             self.destroy_subscription(subscription)
         try:
-            track = self._tracks.setdefault(topic, _Track(
+            self._tracks.setdefault(topic, _Track(
                 self._writer, topic, kind, lambda: _profile(self._quality(topic))))
             self._followed[topic] = quality, self.create_subscription(
-                message_type(kind), topic,
-                track.take, _profile(quality), raw=True, event_callbacks=SubscriptionEventCallbacks(
-                    message_lost=lambda event: self.lost.update({topic: event.total_count_change})))
+                message_type(kind), topic, lambda data: None, _profile(quality), raw=True,
+                callback_group=NeverCalled(),
+                event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False))
         except RosInterfaceError as error:
             self._leave_out(topic, str(error))
 

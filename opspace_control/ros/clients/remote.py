@@ -8,13 +8,12 @@ from functools import partial
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
-from rclpy.callback_groups import ReentrantCallbackGroup
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from visualization_msgs.msg import MarkerArray
 
 from opspace_control.ros.middleware.conversions import fill_message, numbers_of
-from opspace_control.ros.middleware.endpoints import NEWEST, Endpoints, take
+from opspace_control.ros.middleware.endpoints import NEWEST, Endpoints, NeverCalled, take
 from opspace_control.ros.middleware.graph import endpoints_of
 from opspace_control.spatial.quaternions import turned
 
@@ -75,13 +74,6 @@ def controllers(node):
                   if topic.endswith(f'/{_STATE}') and 'sensor_msgs/msg/JointState' in kinds)
 
 
-class _NeverCalled(ReentrantCallbackGroup):
-    """A group whose members no executor waits for."""
-
-    def can_execute(self, entity):
-        return False
-
-
 class Outlook:
     """
     The newest message of a topic, taken when it is looked for; ``kind`` is its type.
@@ -93,7 +85,7 @@ class Outlook:
     def __init__(self, node, kind, topic):
         self._node = node
         self._subscription = node.create_subscription(
-            kind, topic, lambda message: None, NEWEST, callback_group=_NeverCalled())
+            kind, topic, lambda message: None, NEWEST, callback_group=NeverCalled())
         self.newest = None
 
     def look(self):

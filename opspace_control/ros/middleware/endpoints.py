@@ -5,6 +5,7 @@
 import contextlib
 import functools
 
+from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -102,10 +103,23 @@ def companion(node, suffix):
                 use_global_arguments=False, enable_rosout=False, start_parameter_services=False)
 
 
+class NeverCalled(ReentrantCallbackGroup):
+    """A group whose members no SingleThreadedExecutor waits for: their messages are taken."""
+
+    def can_execute(self, entity):
+        """Return that an executor is not to call it."""
+        return False
+
+
+def take_with_info(subscription):
+    """Return a new message (serialized if raw) and what the middleware knows of it, or None."""
+    with subscription.handle:
+        return subscription.handle.take_message(subscription.msg_type, subscription.raw)
+
+
 def take(subscription):
     """Return a new message (serialized if raw) or None, while no executor waits for it."""
-    with subscription.handle:
-        taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+    taken = take_with_info(subscription)
     return taken[0] if taken else None
 
 
