@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """`opspace new` writes a parameter file that `opspace check` accepts, for robots of any kind."""
 
+import contextlib
+import functools
+import io
+
 import numpy as np
 import pytest
 
@@ -26,6 +30,9 @@ ROBOTS = {
     'b1_description/urdf/b1.urdf': ({'FR_foot', 'FL_foot', 'RR_foot', 'RL_foot'}, 'x y z'),
 }
 OURS = {'dual_arm': ({'l_hand', 'r_hand'}, SIX), 'planar_2r': ({'hand'}, 'x z')}
+# Their shapes, of dozens of meshes on several branches, take as long as those of all others but
+# Baxter's, which are of this kind, too.
+UNFITTED = ('tiago.urdf', 'b1.urdf')
 
 
 def written(path, folder, *arguments):
@@ -34,13 +41,28 @@ def written(path, folder, *arguments):
     return new.main([str(path), '--output', str(file), *arguments]), file
 
 
+@pytest.fixture(scope='module')
+def made(tmp_path_factory):
+    """Return of a robot's path: exit code, file and output of `opspace new`, called once."""
+    @functools.cache
+    def make(path):
+        # Longer than a line of the file.
+        folder = tmp_path_factory.mktemp(f'{path.stem}_of_a_folder_with_a_long_name' * 4)
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code, file = written(
+                path, folder, *(['--no-distances'] if path.name in UNFITTED else []))
+        return code, file, out.getvalue()
+    return make
+
+
 @pytest.mark.parametrize(('path', 'links', 'axes'), [
     *((real_robot(name), *expected) for name, expected in ROBOTS.items()),
     *((demo_robot(name).path(), *expected) for name, expected in OURS.items())],
     ids=[*(name.split('/')[-1] for name in ROBOTS), *OURS])
-def test_check_accepts_the_file(path, links, axes, tmp_path, capsys):
-    code, file = written(path, tmp_path)
-    assert code < verdict.LEVELS.index('FAIL'), capsys.readouterr().out
+def test_check_accepts_the_file(path, links, axes, made):
+    code, file, out = made(path)
+    assert code < verdict.LEVELS.index('FAIL'), out
     values = ParameterFile(file).of_node('opspace_controller')
     assert {values[f'{task}.frame'] for task in values['tasks']} == links
     assert {values[f'{task}.axes'] for task in values['tasks']} == {axes}
@@ -54,13 +76,11 @@ def test_check_accepts_the_file(path, links, axes, tmp_path, capsys):
 
 @pytest.mark.parametrize(('name', 'good'), [
     ('dual_arm', True), ('xarm_description/urdf/xarm7.urdf', False)])
-def test_links_keep_distances_where_the_fit_is_good(name, good, tmp_path, capsys):
+def test_links_keep_distances_where_the_fit_is_good(name, good, made):
     pytest.importorskip('trimesh', reason='trimesh is not installed')
     path = real_robot(name) if '/' in name else demo_robot(name).path()
-    tmp_path = tmp_path / ('longer_than_a_line_of_the_file' * 4)
-    tmp_path.mkdir()
-    code, file = written(path, tmp_path)
-    out, shapes = capsys.readouterr().out, tmp_path / 'robot.collision.yaml'
+    code, file, out = made(path)
+    shapes = file.with_name('robot.collision.yaml')
     assert code < verdict.LEVELS.index('FAIL')
     assert ParameterFile(file).of_node('opspace_controller').get('collision.file', '') == (
         str(shapes) if good else '')
@@ -71,9 +91,9 @@ def test_links_keep_distances_where_the_fit_is_good(name, good, tmp_path, capsys
     assert (examine(path, file)['collision'] is not None) == good
 
 
-def test_pairs_that_two_joints_connect_and_that_are_near_are_left_out(tmp_path):
-    written(demo_robot('dual_arm').path(), tmp_path)
-    description = CollisionDescription.read(tmp_path / 'robot.collision.yaml')
+def test_pairs_that_two_joints_connect_and_that_are_near_are_left_out(made):
+    _, file, _ = made(demo_robot('dual_arm').path())
+    description = CollisionDescription.read(file.with_name('robot.collision.yaml'))
     assert {pair for pair, reason in description.excluded.items() if reason == 'home'} == {
         ('r_forearm', 'r_palm')}
 
@@ -103,7 +123,8 @@ def test_gravity_decides_on_effort_limits():
 
 
 def test_given_frames_are_the_tasks(tmp_path, capsys):
-    code, file = written(demo_robot('dual_arm').path(), tmp_path, '--frames', 'r_hand')
+    code, file = written(
+        demo_robot('dual_arm').path(), tmp_path, '--frames', 'r_hand', '--no-distances')
     assert code < verdict.LEVELS.index('FAIL'), capsys.readouterr().out
     assert ParameterFile(file).of_node('opspace_controller')['tasks'] == ['r_hand']
     assert '# Made by: opspace new dual_arm.urdf --frames r_hand' in file.read_text()
