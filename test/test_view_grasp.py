@@ -78,8 +78,8 @@ def test_joints_of_a_task_have_sliders_and_the_task_its_switch(scene):
     viewer.expect(lambda: re.search(r'error 0\.000\d rad or m', viewer.text()))
     viewer.set_until(viewer.control('enabled', 3), False, lambda: re.search(
         'active tasks</td><td>left, right, gap<', viewer.text()))
-    viewer.set(viewer.control('enabled', 3), True)
-    viewer.expect(lambda: 'left, right, trunk, gap<' in viewer.text())
+    viewer.set_until(viewer.control('enabled', 3), True,
+                     lambda: 'left, right, trunk, gap<' in viewer.text())
 
 
 def test_goal_of_a_relative_task_hangs_on_its_reference(scene):
