@@ -63,7 +63,7 @@ needs_plugin = pytest.mark.skipif(
 def controller_of(given):
     """Return the controller of the robot that stands still for parameters of the node."""
     values = {row.name: row.default for row in table_of(given)} | given
-    return make_controller(STILL, values)[0]
+    return make_controller(STILL, values, floating_base=values['floating_base'])[0]
 
 
 class Manager:

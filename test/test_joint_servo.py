@@ -21,7 +21,9 @@ from opspace_control import (
 )
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import BRAKED, CONTROL, RESUME
+from opspace_control.safety.supervisor import NO_TRIP, NUMBER_OF, STATE_INVALID
 from opspace_control.share import share_directory
+from opspace_control.spatial.rotations import matrix_from_quaternion
 
 pytestmark = pytest.mark.skipif(not library.is_there(), reason='the library is not built')
 LOCKED = 'torso_roll'
@@ -152,9 +154,39 @@ def test_refuses_other_joints(run, servo, joints, says):
         run(servo, joints=joints)
 
 
-def test_refuses_a_floating_base(run):
+def test_a_floating_base(run):
+    """Its twist comes in its own axes; a pose that is none trips."""
     model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf',
                                       floating_base=True)
-    controller = OperationalSpaceController(model, [PoseTask('l_hand')])
-    with pytest.raises(RuntimeError, match=r'no state interface has its state.*topic route'):
-        run(Servo(controller))
+    controller = OperationalSpaceController(model, [PoseTask('l_hand')], limits=JointLimits(model))
+    servo = Servo(controller)
+    servo.set(effort_rate=20.0, velocity_scale=1.0, position_jump=0.1)
+    lines, efforts, marks = ['restart 1.0'], [], []
+
+    def make_lines():
+        servo.restart(1.0)
+        servo.hold()
+        for k in range(200):
+            now = 1.0 + 1e-3 * (k + 1)
+            turn = np.r_[0.6, 0.0, 0.0, 0.8] * (2.0 if 100 <= k < 120 else 1.0)
+            pose = np.r_[0.1 + 1e-3 * math.sin(0.05 * k), -0.2, 0.9, turn]
+            twist = np.r_[0.05 * math.cos(0.05 * k), 0.02, -0.03, 0.1, 0.2, -0.1]
+            q = np.array([1e-2 * math.sin(3e-3 * k + joint) for joint in range(model.nv - 6)])
+            v = np.full(model.nv - 6, 1e-2)
+            world = (twist.reshape(2, 3) @ matrix_from_quaternion(turn / math.hypot(*turn)).T)
+            turned = np.r_[pose[:3], turn if math.hypot(*turn) < 1.1 else np.full(4, math.nan)]
+            marks.extend([servo.cycle(round(1e9 * now), np.r_[turned, q],
+                                      np.r_[world.reshape(6), v], now),
+                          servo.supervisor.records[0]['trip']])
+            efforts.append(servo.tau[6:].copy())
+            lines.append(f'cycle {now.hex()} {words(np.c_[q, v].reshape(-1))} '
+                         f'{words(np.r_[pose, twist])}')
+        return lines
+    said = run(servo, make_lines)
+    assert said['measured'] == said['driven'] == [*model.dof_names[6:]]
+    there = np.array([*map(float.fromhex, said['efforts'])]).reshape(-1, model.nv - 6)
+    np.testing.assert_allclose(there, efforts, rtol=0.0, atol=1e-9)
+    assert [*map(int, said['marks'])] == marks
+    assert {int(trip) for trip in marks[1::2]} == {NO_TRIP, NUMBER_OF[STATE_INVALID]}
+    assert np.ptp(efforts, axis=0).max() > 0.1
+    assert said['allocations'] == said['locks'] == ['0']

@@ -30,11 +30,12 @@ from real_manager import GIVEN, NAME, NODE, STILL, URDF, Manager, controller_of,
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
-from opspace_control import Shape
+from opspace_control import RobotState, Shape
 from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.middleware.conversions import fill_message, pose_from_message
 from opspace_control.share import share_directory
+from opspace_control.spatial.rotations import matrix_from_quaternion
 
 pytestmark = needs_plugin
 PLUG = 'opspace_plugin'
@@ -260,7 +261,8 @@ def test_two_nodes_and_another_controller(robot, controller):
 
 
 @pytest.mark.parametrize(('changed', 'says'), [
-    ({'floating_base': True}, 'The plug-in has no state of a floating base.'),
+    ({'floating_base': True}, 'The plug-in has no state of the floating base.'),
+    ({'plugin.base': 'base'}, 'base: the robot has no floating base. Leave it empty.'),
     ({'plugin.name': 'nothing'}, "The controller manager cannot load 'nothing'."),
     ({'controller_manager': ''}, 'There is no controller manager for the plug-in.')])
 def test_refusals(robot, changed, says):
@@ -303,6 +305,44 @@ def test_shapes_come_and_go(robot, controller):
     robot.wait_until(is_at(robot, controller, weight))
     assert fastest_change(robot, controller, first) <= 40.0 * controller.effort_limits.max()
     assert robot.label() == 'active'
+
+
+def test_a_floating_base(tmp_path):
+    """Its pose and twist are state interfaces; efforts are those of that state."""
+    turn, twist = [0.0, 0.0, 0.6, 0.8], [0.05, 0.0, 0.02, 0.0, 0.0, 0.1]
+    numbers = [0.3, -0.2, 0.9, *turn, *twist]
+    sensor = ''.join(
+        f'<state_interface name="{part}.{axis}"><param name="initial_value">{numbers.pop(0)}'
+        '</param></state_interface>'
+        for part, axes in (('position', 'xyz'), ('orientation', 'xyzw'),
+                           ('linear_velocity', 'xyz'), ('angular_velocity', 'xyz'))
+        for axis in axes)
+    text = STILL.replace('</ros2_control>', f'<sensor name="imu">{sensor}</sensor></ros2_control>')
+    changed = {'floating_base': True, 'plugin.base': 'imu'}
+    controller = controller_of(ROUTED | changed)
+    with contextlib.ExitStack() as stack:
+        robot = Robot(tmp_path, 100 + os.getpid() % 100, text)
+        stack.callback(robot.close)
+        robot.run_node(**changed)
+        robot.wait_for('active')
+        robot.wait_until(lambda: robot.positions)
+        joints = controller.model.dof_names[6:]
+        R = matrix_from_quaternion(turn)
+        state = RobotState(
+            controller.model,
+            np.r_[0.3, -0.2, 0.9, turn, [robot.positions[joint] for joint in joints]],
+            np.r_[(np.reshape(twist, (2, 3)) @ R.T).reshape(6), np.zeros(len(joints))])
+        controller.hold()
+        controller.compute_torque(state, dt=0.0)
+        efforts = controller.compute_torque(state, dt=0.0)[6:]
+        assert abs(efforts).max() > 1.0
+        robot.wait_until(lambda: np.allclose(robot.effort(joints), efforts, atol=1e-5))
+        poses = []
+        robot.node.create_subscription(
+            PoseStamped, f'{NAME}/left_hand/current_pose',
+            lambda message: poses.append(pose_from_message(message.pose)), 10)
+        robot.wait_until(lambda: poses)
+        np.testing.assert_allclose(poses[-1], controller.tasks['left_hand'].pose, atol=1e-6)
 
 
 def test_a_robot_that_moves(tmp_path):

@@ -10,7 +10,6 @@ import numpy as np
 
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.model.ros2_control import hardware_of
-from opspace_control.ros.cycle.state_input import BaseOdometry
 from opspace_control.ros.middleware.conversions import simulated_time
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.parameters import joints, robot
@@ -28,7 +27,8 @@ class Configuration:
     A compiled controller with its ``interface``, ``cycle``, ``commands``, or None ``odometry``.
 
     The constructor withdraws all of it if it fails; if the URDF text ``description`` and the
-    parameters do not fit, it raises an OpspaceError. A `TopicRoute` makes cycle and commands.
+    parameters do not fit, it raises an OpspaceError. A `TopicRoute` makes cycle, commands and
+    odometry.
     ``is_active()`` returns whether the LifecycleNode is commanding. ``hardware`` names the
     <ros2_control> blocks of the joints.
     """
@@ -61,8 +61,7 @@ class Configuration:
             self._logger.warning(f'The effort of {", ".join(unlimited)} has no limit: give '
                                  '<limit effort="..."> in the URDF.')
         robot.warm_up(controller, self._logger)
-        self.odometry = BaseOdometry.of(model, parameters)
-        self.cycle, self.commands = route.make(controller, self._joints, self.odometry)
+        self.cycle, self.commands, self.odometry = route.make(controller, self._joints)
         undo.callback(self.commands.destroy)
         self.cycle.simulated_time = partial(simulated_time, node)
         endpoints = Endpoints(node)

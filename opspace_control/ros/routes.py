@@ -13,6 +13,7 @@ from opspace_control.ros.commands.manager_client import command_order, connect
 from opspace_control.ros.commands.plugin import PluginCommands, PluginHandover, PluginManager
 from opspace_control.ros.cycle.control_cycle import ControlCycle
 from opspace_control.ros.cycle.plugin_cycle import PluginCycle
+from opspace_control.ros.cycle.state_input import BaseOdometry
 from opspace_control.ros.middleware.endpoints import NEWEST, take
 from opspace_control.ros.middleware.joint_messages import COMMAND_TYPES, EffortCommand
 
@@ -42,13 +43,15 @@ class TopicRoute:
         """Return the joints in the order of the command; [] if it is not given."""
         return command_order(self.parameters, self.manager, self.check_stop)
 
-    def make(self, controller, joints, odometry):
-        """Return the RobotCycle of a controller, and the end of its efforts, for these joints."""
+    def make(self, controller, joints):
+        """Return RobotCycle, commands and BaseOdometry, or None, of a controller of joints."""
+        odometry = BaseOdometry.of(controller.model, self.parameters)
         kind = COMMAND_TYPES[self.parameters['command_type']]
         commands = CommandRoute(self.node, kind, command_topic(self.parameters),
                                 command_end(self.parameters))
         return ControlCycle(controller, EffortCommand(controller.model, joints, kind),
-                            commands.publish, self.node.get_logger(), odometry), commands
+                            commands.publish, self.node.get_logger(), odometry
+                            ), commands, odometry
 
     def handover(self, made):
         """Return the Handover of the joints for a Configuration; None without a manager."""
@@ -90,13 +93,15 @@ class PluginRoute(TopicRoute):
         """Return the joints of the parameter."""
         return self.parameters['command_joints']
 
-    def make(self, controller, joints, odometry):
-        """Return the RobotCycle of a controller, and the memory that is shared with its efforts."""
-        if controller.model.floating_base:
-            raise RosInterfaceError('The plug-in has no state of a floating base.',
-                                    cure='Set route to topic.')
+    def make(self, controller, joints):
+        """Return PluginCycle and PluginCommands of a controller, and no odometry."""
+        if controller.model.floating_base and not self.parameters['plugin.base']:
+            raise RosInterfaceError(
+                'The plug-in has no state of the floating base.',
+                cure='Set plugin.base to a component with state interfaces of its pose and twist, '
+                     'or set route to topic.')
         cycle = PluginCycle(controller, self.node.get_logger())
-        return cycle, PluginCommands(self.node, cycle)
+        return cycle, PluginCommands(self.node, cycle), None
 
     def handover(self, made):
         """Return the Handover of the joints for a Configuration."""

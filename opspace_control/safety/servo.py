@@ -103,7 +103,12 @@ class Servo:
             yield f'servo.{name}', getattr(data, name)
         # In memory that stays: it is compared with that of a block.
         self._driven[:] = ~(self.controller.passive | self.controller.locked)
-        for k, name in enumerate(model.dof_names):
+        first = 0
+        if model.floating_base:
+            first = 6
+            yield 'base.pose', data.state.q[:7]
+            yield 'base.twist', data.state.v[:6]
+        for k, name in enumerate(model.dof_names[first:], first):
             yield f'driven.{name}', self._driven[k:k + 1]
             yield f'servo.tau.{name}', data.tau[k:k + 1]
             yield f'state.v.{name}', data.state.v[k:k + 1]

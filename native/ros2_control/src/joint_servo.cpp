@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,8 +32,17 @@ bool finite(const double (&numbers)[count]) noexcept {
   return std::all_of(numbers, numbers + count, [](double x) { return std::isfinite(x); });
 }
 
+// Return the norm of a quaternion, NaN if it is none of a rotation.
+double norm_of(const double* quaternion) noexcept {
+  double square = 0.0;
+  for (int k = 0; k < 4; ++k) square += quaternion[k] * quaternion[k];
+  const double norm = std::sqrt(square);
+  return std::abs(norm - 1.0) <= quaternion_tolerance ? norm
+                                                      : std::numeric_limits<double>::quiet_NaN();
+}
+
 // Write the rotation matrix of a quaternion x y z w, by row.
-void rotate(const double (&quaternion)[4], double norm, double* R) noexcept {
+void rotate(const double* quaternion, double norm, double* R) noexcept {
   const double x = quaternion[0] / norm, y = quaternion[1] / norm, z = quaternion[2] / norm,
                w = quaternion[3] / norm;
   const double rows[9] = {
@@ -47,6 +57,7 @@ void rotate(const double (&quaternion)[4], double norm, double* R) noexcept {
 JointServo::JointServo(const std::string& block, const std::string& library,
                        const std::vector<std::string>& joints, const opspace::Place& place)
     : servo_(block, library, place) {
+  find_base();
   find_joints(block, joints);
   tasks_ = names("", ".target_p");
   for (const auto& task : tasks_) {
@@ -73,6 +84,12 @@ void JointServo::take_sensors(const std::vector<std::string>& wanted) {
   }
 }
 
+void JointServo::find_base() {
+  if (!contains(names("base.", ""), "pose")) return;
+  base_pose_ = servo_.numbers<double>("base.pose", 7);
+  base_twist_ = servo_.numbers<double>("base.twist", 6);
+}
+
 void JointServo::find_joints(const std::string& block, std::vector<std::string> wanted) {
   dofs_ = names("servo.tau.", "");
   measured_ = names("state.q.", "");
@@ -80,7 +97,7 @@ void JointServo::find_joints(const std::string& block, std::vector<std::string> 
     if (!contains(measured_, dof)) {
       throw std::runtime_error(
           block + ": '" + dof + "' is no joint with one position, and no state interface has its "
-          "state. A robot with such joints, or with a floating base, takes the topic route.");
+          "state. A robot with such joints takes the topic route.");
     }
     if (*servo_.numbers<bool>("driven." + dof)) driven_.push_back(dof);
   }
@@ -141,6 +158,20 @@ void JointServo::set_state(std::size_t joint, double position, double velocity) 
   *velocities_[joint] = velocity;
 }
 
+void JointServo::set_base(const double (&numbers)[13]) noexcept {
+  const double norm = norm_of(numbers + 3);
+  double R[9];
+  rotate(numbers + 3, norm, R);
+  std::copy(numbers, numbers + 7, base_pose_);
+  if (std::isnan(norm)) base_pose_[3] = norm;  // such a state trips
+  double* world = base_twist_;
+  for (const double* own = numbers + 7; own < numbers + 13; own += 3) {
+    for (const double* row = R; row < R + 9; row += 3) {
+      *world++ = row[0] * own[0] + row[1] * own[1] + row[2] * own[2];
+    }
+  }
+}
+
 void JointServo::set_wrench(std::size_t sensor, const double (&wrench)[6]) noexcept {
   if (!finite(wrench)) return;
   std::copy(wrench, wrench + 6, readings_[sensor].reading);
@@ -148,10 +179,8 @@ void JointServo::set_wrench(std::size_t sensor, const double (&wrench)[6]) noexc
 }
 
 bool JointServo::set_goal(std::size_t task, const Goal& goal) noexcept {
-  double square = 0.0;
-  for (const double number : goal.quaternion) square += number * number;
-  const double norm = std::sqrt(square);
-  if (!finite(goal.position) || !(std::abs(norm - 1.0) <= quaternion_tolerance)) return false;
+  const double norm = norm_of(goal.quaternion);
+  if (!finite(goal.position) || std::isnan(norm)) return false;
   const Pose& pose = poses_[task];
   std::copy(goal.position, goal.position + 3, pose.position);
   rotate(goal.quaternion, norm, pose.rotation);
@@ -163,8 +192,10 @@ bool JointServo::set_goal(std::size_t task, const Goal& goal) noexcept {
 }
 
 std::string JointServo::dof_name(std::int64_t dof) const {
-  const auto index = static_cast<std::size_t>(dof);
-  return dof >= 0 && index < dofs_.size() ? dofs_[index] : "";
+  if (dof < 0) return "";
+  const std::size_t index = static_cast<std::size_t>(dof), first = has_base() ? 6 : 0;
+  if (index < first) return "base";
+  return index - first < dofs_.size() ? dofs_[index - first] : "";
 }
 
 }  // namespace opspace_controller

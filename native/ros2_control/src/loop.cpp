@@ -50,7 +50,7 @@ void OperationalSpaceController::read_references() noexcept {
   bool busy = false;
   auto reference = ordered_exported_reference_interfaces_.cbegin();
   for (std::size_t k = 0; k < joints_->tasks().size(); ++k) {
-    std::array<double, goal_parts.size()> numbers{};
+    std::array<double, motion_parts.size()> numbers{};
     for (double& number : numbers) number = value_of(**reference++, busy);
     Goal goal{};
     std::copy(numbers.begin(), numbers.begin() + 3, goal.position);
@@ -66,6 +66,11 @@ bool OperationalSpaceController::read_state() noexcept {
   auto state = states_.cbegin();
   for (std::size_t k = 0; k < joints_->measured().size(); ++k, state += 2) {
     joints_->set_state(k, value_of(*state[0], busy), value_of(*state[1], busy));
+  }
+  if (joints_->has_base()) {
+    double base[13];
+    for (double& number : base) number = value_of(**state++, busy);
+    joints_->set_base(base);
   }
   if (busy) return false;
   for (std::size_t k = 0; k < joints_->sensors().size(); ++k, state += 6) {

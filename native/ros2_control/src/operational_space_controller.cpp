@@ -8,6 +8,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -35,6 +36,7 @@ CallbackReturn OperationalSpaceController::on_init() {
   auto_declare<std::vector<std::string>>("joints", {});
   auto_declare<std::string>("memory", "");
   auto_declare<std::vector<std::string>>("sensors", {});
+  auto_declare<std::string>("base", "");
   return CallbackReturn::SUCCESS;
 }
 
@@ -51,6 +53,10 @@ InterfaceConfiguration OperationalSpaceController::state_interface_configuration
   for (const auto& joint : joints_->measured()) {
     wanted.names.push_back(joint + "/" + hardware_interface::HW_IF_POSITION);
     wanted.names.push_back(joint + "/" + hardware_interface::HW_IF_VELOCITY);
+  }
+  if (joints_->has_base()) {
+    const std::string base = get_node()->get_parameter("base").as_string();
+    for (const char* part : motion_parts) wanted.names.push_back(base + "/" + part);
   }
   for (const auto& sensor : joints_->sensors()) {
     for (const char* part : wrench_parts) wanted.names.push_back(sensor + "/" + part);
@@ -80,6 +86,13 @@ CallbackReturn OperationalSpaceController::on_configure(const rclcpp_lifecycle::
     if (link_) place = [this](std::size_t size) { return link_->place(size); };
     joints_ = std::make_unique<JointServo>(block, library,
                                            node->get_parameter("joints").as_string_array(), place);
+    if (joints_->has_base() == node->get_parameter("base").as_string().empty()) {
+      throw std::runtime_error(
+          joints_->has_base()
+              ? "base: the robot has a floating base. Name the component whose state interfaces "
+                "have its pose and twist, or take the topic route."
+              : "base: the robot has no floating base. Leave it empty.");
+    }
     // Those of the others come by the controller node.
     if (link_ || !sensors.empty()) joints_->take_sensors(sensors);
     if (link_) link_->serve(joints_->servo());
@@ -171,7 +184,7 @@ std::vector<hardware_interface::CommandInterface::SharedPtr>
 OperationalSpaceController::on_export_reference_interfaces_list() {
   std::vector<hardware_interface::CommandInterface::SharedPtr> references;
   for (const auto& task : joints_->tasks()) {
-    for (const char* part : goal_parts) {
+    for (const char* part : motion_parts) {
       references.push_back(std::make_shared<hardware_interface::CommandInterface>(
           std::string(get_node()->get_name()) + "/" + task, part));
     }

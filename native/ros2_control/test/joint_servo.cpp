@@ -6,8 +6,10 @@
 //   joint_servo robot.block kernels.so inputs joint ...
 //
 // Of the inputs: "restart time", "goal task 13 numbers", "wrench sensor 6 numbers", "hold", and
-// "cycle time", followed by position and velocity of all measured joints.
+// "cycle time", followed by position and velocity of all measured joints, and, of a robot with a
+// floating base, by 13 numbers of this.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -47,7 +49,7 @@ struct Step {
   std::vector<double> state;
 };
 
-std::vector<Step> read_steps(const char* path, std::size_t measured) {
+std::vector<Step> read_steps(const char* path, std::size_t numbers) {
   std::ifstream file(path);
   std::vector<Step> steps;
   for (Step step; file >> step.what; steps.push_back(step)) {
@@ -62,7 +64,7 @@ std::vector<Step> read_steps(const char* path, std::size_t measured) {
     if (step.what == "wrench") {
       for (double& value : step.wrench) value = number(file);
     }
-    for (std::size_t k = 0; step.what == "cycle" && k < 2 * measured; ++k) {
+    for (std::size_t k = 0; step.what == "cycle" && k < numbers; ++k) {
       step.state.push_back(number(file));
     }
   }
@@ -83,6 +85,11 @@ void run(JointServo& joints, const std::vector<Step>& steps) {
     if (step.what != "cycle") continue;
     for (std::size_t k = 0; k < joints.measured().size(); ++k) {
       joints.set_state(k, step.state[2 * k], step.state[2 * k + 1]);
+    }
+    if (joints.has_base()) {
+      double base[13];
+      std::copy(step.state.end() - 13, step.state.end(), base);
+      joints.set_base(base);
     }
     marks.push_back(static_cast<std::int64_t>(joints.servo().cycle(
         static_cast<std::int64_t>(std::llround(1e9 * step.time)), step.time)));
@@ -133,7 +140,8 @@ int main(int count, char** arguments) {
     print("measured", joints.measured());
     print("tasks", joints.tasks());
     print("sensors", joints.sensors());
-    run(joints, read_steps(arguments[3], joints.measured().size()));
+    run(joints, read_steps(arguments[3], 2 * joints.measured().size() +
+                                          (joints.has_base() ? 13 : 0)));
     std::printf("mailbox %s\nallocations_seen %ld\n", exchange() ? "whole" : "torn", allocations);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -83,7 +83,8 @@ class PluginCommands:
 
     def __init__(self, node, cycle):
         self._cycle, self._controller = cycle, node.parameters['plugin.name']
-        self._sensors = node.parameters['plugin.sensors']
+        self._sensors, self._base = (
+            node.parameters[f'plugin.{name}'] for name in ('sensors', 'base'))
         self.topic = f"the plug-in '{self._controller}'"
         self._logger = node.get_logger()
         self._name = f'{node.get_fully_qualified_name()} {node.context.get_domain_id()}'
@@ -108,7 +109,7 @@ class PluginCommands:
             with self._files(link) as (block, kernels):
                 manager.configure({
                     'block': block, 'library': kernels, 'memory': self.memory,
-                    'sensors': self._sensors}, meanwhile)
+                    'sensors': self._sensors, 'base': self._base}, meanwhile)
         try:
             if link.attach(self.memory):
                 self._logger.info(f'{self._controller} goes on: this node has found it active.')

@@ -109,6 +109,10 @@ NODE = (
     Parameter('plugin.sensors', 'string_array', [],
         'With route plugin: sensors whose readings come from state interfaces of the hardware, '
         '<sensor>/force.x to torque.z; those of others come on their topics.'),
+    Parameter('plugin.base', 'string', '',
+        'With route plugin and a floating base: component whose state interfaces have the pose of '
+        'the root link in the world and its twist in its own axes, <base>/position.x to '
+        'angular_velocity.z.'),
     Parameter('plugin.shapes', 'integer', 16,
         'With route plugin: for how many shapes of parameters and of collision_objects there is '
         'room beside those of collision.file.', '', 0, 100),

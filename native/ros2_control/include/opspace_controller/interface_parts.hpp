@@ -8,8 +8,8 @@
 
 namespace opspace_controller {
 
-// Of a goal, and of a wrench, as other controllers and sensors name them.
-inline constexpr std::array<const char*, 13> goal_parts{
+// Of a goal, or of a base, and of a wrench, as other controllers and sensors name them.
+inline constexpr std::array<const char*, 13> motion_parts{
     "position.x",        "position.y",        "position.z",        "orientation.x",
     "orientation.y",     "orientation.z",     "orientation.w",     "linear_velocity.x",
     "linear_velocity.y", "linear_velocity.z", "angular_velocity.x", "angular_velocity.y",

@@ -39,10 +39,15 @@ class JointServo {
 
   // All that follows neither allocates, locks nor throws.
 
+  // Whether the robot has a floating base, whose state a cycle needs.
+  bool has_base() const noexcept { return base_pose_ != nullptr; }
+
   // Begin at a steady time, s: the state is unknown, the next pose is every goal.
   void restart(double now) noexcept;
   // Write a joint's position and velocity, rad or m, and rad/s or m/s.
   void set_state(std::size_t joint, double position, double velocity) noexcept;
+  // Write the base's position, quaternion x y z w and twist, which is in its own axes.
+  void set_base(const double (&numbers)[13]) noexcept;
   // Write the reading of a sensor, N and N m, in its axes; one that is not finite does not count.
   void set_wrench(std::size_t sensor, const double (&wrench)[6]) noexcept;
   // Set the goal of a task; false, changing nothing, for one that is not finite or no rotation. Of
@@ -52,7 +57,7 @@ class JointServo {
   double effort(std::size_t joint) const noexcept { return *efforts_[joint]; }
 
   opspace::Servo& servo() noexcept { return servo_; }
-  // The name of a degree of freedom, such as that of a fault; empty for none.
+  // The name of a degree of freedom, such as that of a fault, or "base"; empty for none.
   std::string dof_name(std::int64_t dof) const;
 
  private:
@@ -63,6 +68,7 @@ class JointServo {
     double *reading, *age;
   };
 
+  void find_base();
   void find_joints(const std::string& block, std::vector<std::string> wanted);
   // Return what comes between a beginning and an ending in the names of numbers, in their order.
   std::vector<std::string> names(const std::string& beginning, const std::string& ending) const;
@@ -70,6 +76,7 @@ class JointServo {
   opspace::Servo servo_;
   std::vector<std::string> dofs_, driven_, measured_, tasks_, sensors_;
   std::vector<double*> positions_, velocities_, efforts_;
+  double *base_pose_ = nullptr, *base_twist_ = nullptr;
   std::vector<Pose> poses_;
   std::vector<Sensor> readings_;
 };
