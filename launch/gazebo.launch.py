@@ -11,7 +11,8 @@ It takes the arguments of display.launch.py too, to look on and to drag goals.
 
 Gazebo holds the joints until the controller takes them. Efforts that it has obeyed once stay in
 force (ros-controls/gz_ros2_control #770), so no position controller can get the joints back: when
-the controller leaves, or is killed, the command watchdog carries the robot.
+the controller leaves, or is killed, the command watchdog carries the robot. Not with route:=plugin:
+there the plug-in holds it for safety.node_timeout, damps it, and lets it fall.
 """
 
 from pathlib import Path
@@ -81,7 +82,7 @@ def _actions(context):
                  arguments=['-topic', 'robot_description', '-name', 'robot'])
     broadcaster = spawner('joint_state_broadcaster')
     effort_controller = spawner('effort_controller', '--inactive')
-    watchdog = given['watchdog'] == 'true'
+    watchdog = given['watchdog'] == 'true' and given['route'] != 'plugin'
 
     def ours(executable, *parameters):
         return Node(package='opspace_control', executable=executable, output='screen',

@@ -276,8 +276,8 @@ def test_commands_go_through_the_watchdog(file):
     assert node == name_of('command_watchdog')
     assert f"'~/{topic}'" in source_of('command_watchdog').read_text()
     assert [each.executable for each in record.nodes].count('command_watchdog') == 1
-    assert 'command_watchdog' not in [each.executable for each in
-                                      read(file, watchdog='false').nodes]
+    for given in [{'watchdog': 'false'}, *([{'route': 'plugin'}] if file == 'gazebo' else [])]:
+        assert 'command_watchdog' not in [each.executable for each in read(file, **given).nodes]
 
 
 @pytest.mark.parametrize(('file', 'arguments'), [
