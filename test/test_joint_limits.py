@@ -601,3 +601,27 @@ def test_margin_and_scale_draw_limits_in(arm):
     np.testing.assert_allclose(limits.velocity, 0.5 * arm.velocity_limits)
     narrow = JointLimits(arm, position_margin=100.0)
     np.testing.assert_allclose(narrow.lower[finite], narrow.upper[finite])
+
+
+def test_joints_pressed_against_their_limits_need_the_same_efforts_in_every_cycle():
+    """
+    Whether a joint is pressed is the same with and without singular-direction control.
+
+    Both hands are where they are to be, and the posture presses both wrists against a limit.
+    Otherwise they begin and cease to rest in every other cycle, and efforts change by 0.2 % of
+    their limits each time.
+    """
+    model = RobotModel.from_urdf(read('dual_arm.urdf'))
+    q = np.array([1.274, 0.292, -0.082, -0.712, 1.106, 1.512, -0.371, -1.982, -0.626, 1.2,
+                  -2.181, -0.431, 0.831, -0.279, -1.132, -1.33, 1.2])
+    state = RobotState(model, q, np.zeros(model.nv))
+    hands = 'l_hand', 'r_hand'
+    controller = OperationalSpaceController(
+        model, [PoseTask(hand) for hand in hands], PostureTask(target=model.neutral()),
+        limits=JointLimits(model))
+    for hand, pose in model.forward_kinematics(state, hands).items():
+        controller.tasks[hand].set_target(pose)
+    efforts = [controller.compute_torque(state, dt=1e-3) for _ in range(500)]
+    assert {limit.name for limit in controller.active_limits} == {'l_wrist_roll', 'r_wrist_roll'}
+    steps = abs(np.diff(efforts[-100:], axis=0)) / model.effort_limits
+    assert steps.max() < 1e-9

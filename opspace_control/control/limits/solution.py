@@ -57,13 +57,14 @@ def solve_problem(data, count, t, begin):
     an active set came to no end, or multipliers are not finite, the problem counts as unsolved:
     active rows are at their bounds then, others may be beyond theirs, and NaN stays. Levels that
     `solve_levels` gives up are counted where it begins with forces: the last problem is the one
-    whose forces are exerted.
+    whose forces are exerted. All are solved alike: with fewer steps for the problem that decides
+    which joints rest, joints would begin and cease to rest in every other cycle.
     """
     problem, n = data.scratch.bounded.problem, count + t
     problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, PROXIMAL_STEPS
     for level in range(problem.truncated.size):
         problem.first_rows[level + 2] = count + problem.levels[level + 1]
-        problem.steps[level + 1] = PROXIMAL_STEPS if begin else 1
+        problem.steps[level + 1] = PROXIMAL_STEPS
     write_bound_softness(
         problem, data.scratch.bounded.bound_rows, data.memory, data.bounds.joints.size, count)
     start_forces(problem, count, t, begin)
