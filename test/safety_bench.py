@@ -23,7 +23,7 @@ from opspace_control.ros.parameters.joints import command_joints
 from opspace_control.safety.envelope import LONGEST_STEP
 from opspace_control.simulation import SimulatedRobot
 
-STEP = 0.001  # s
+STEP = 0.002  # s
 RATE = 20.0   # 1/s, limits.effort_rate
 RAMP = 0.1    # s, safety.ramp_time
 RELEASE = 0.5  # s, safety.release_time: busy machines need a while for some cycles

@@ -19,7 +19,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from ros_nodes import CONTROLLER, DAMAGED
 from rosgraph_msgs.msg import Clock
-from safety_bench import RELEASE, robot_under_control
+from safety_bench import RELEASE, STEP, robot_under_control
 from sensor_msgs.msg import JointState
 
 from opspace_control.ros.middleware.conversions import pose_from_message
@@ -198,7 +198,7 @@ class TestTime:
             message.header.stamp.sec -= 1
             return message
 
-        robot.lock_step(0.001, yesterday)
+        robot.lock_step(STEP, yesterday)
         assert 'control resumes with its goals' in robot.recover()
         assert count(robot, 'time_backwards: The time of the joint states went back') == 1
         robot.arrive('left', goal)
@@ -346,7 +346,7 @@ def test_too_fast(robot):
     robot.lock_step(0.1)
     before, speed = robot.physics.positions, abs(robot.physics.velocities).max()
     limit = MODEL.velocity_limits[MODEL.dof_index(JOINT)]
-    robot.lock_step(0.001, with_entry('velocity', 1.1 * limit))
+    robot.lock_step(STEP, with_entry('velocity', 1.1 * limit))
     assert count(robot, f"velocity_limit: '{JOINT}' moves at") == 1
     assert 'held in position' in robot.process.said()
     assert comes_to_rest(robot)
@@ -373,7 +373,7 @@ def test_passive_joint_swings(robot):
     lines = robot.process.said()
     robot.lock_step(0.003, swinging(1.9))
     assert robot.process.said() == lines
-    robot.lock_step(0.001, swinging(2.1))
+    robot.lock_step(STEP, swinging(2.1))
     assert count(robot, "passive_velocity: Passive joint 'r_wrist_roll' swings at 14.70") == 1
     assert 'nothing drives it' in robot.process.said()
     assert 'held in position' in robot.process.said()
@@ -386,7 +386,7 @@ def test_feedback_goes_on(robot):
     poses = robot.network.listen(PoseStamped, f'{CONTROLLER}/left/current_pose')
     diagnostics = robot.network.listen(DiagnosticArray, '/diagnostics')
     robot.send_goal('left', AHEAD)
-    robot.lock_step(0.001, with_entry('velocity', 8.0))
+    robot.lock_step(STEP, with_entry('velocity', 8.0))
     robot.live(0.3, lambda message: message)
     del poses[:], diagnostics[:]
     assert robot.live(30.0, lambda message: message, until=lambda: (
