@@ -22,7 +22,7 @@ from opspace_control.ros.parameters.joints import command_joints
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
-RATE, STEP = 20.0, 0.001  # 1/s, s
+RATE, STEP = 20.0, 0.002  # 1/s, s
 PARAMETERS = {
     'limits.effort_rate': RATE, 'safety.ramp_time': 0.1, 'safety.release_time': 0.5,
     'safety.state_timeout': 0.0}  # in lock-step the robot waits for the controller
@@ -30,7 +30,7 @@ PARAMETERS = {
 
 class LockStepRobot:
     """
-    A step of the robot for each command; odometry, if its base floats, before each joint state.
+    500 steps a second, each for a command; odometry, if its base floats, before each joint state.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class LockStepRobot:
             else:
                 self.network.fail()
             self.physics.set_effort(dict(zip(self.order, self.commands[-1], strict=True)))
-            self.physics.step()
+            self.physics.step(round(STEP / self.physics.timestep))
 
     def state(self):
         """Return the joint state as it is."""

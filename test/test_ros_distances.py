@@ -13,7 +13,7 @@ import ros_nodes
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
-from ros_lockstep import LockStepRobot
+from ros_lockstep import STEP, LockStepRobot
 from visualization_msgs.msg import MarkerArray
 
 from opspace_control import (
@@ -162,7 +162,7 @@ def test_the_potential_of_the_parameters_is_that_of_the_library(network):
         dofs = [model.dof_index(name) for name in robot.physics.joint_names]
         q, v = model.neutral(), np.zeros(model.nv)
         q[model.q_index[dofs]], v[dofs] = robot.physics.positions, robot.physics.velocities
-        robot.run(0.001)
+        robot.run(STEP)
         efforts = []
         for gain in (0.0, 0.02):
             tasks = [PositionTask(hand, name=hand, **gains) for hand in ('l_hand', 'r_hand')]
@@ -171,7 +171,7 @@ def test_the_potential_of_the_parameters_is_that_of_the_library(network):
                 distances=DistanceLimits(shapes, repulsion=gain, repulsion_influence=0.4))
             for hand, task in zip(('l_hand', 'r_hand'), tasks, strict=True):
                 task.set_target(links[hand][:3, 3])
-            efforts.append(controller.compute_torque(RobotState(model, q, v))[
+            efforts.append(controller.compute_torque(RobotState(model, q, v), dt=STEP)[
                 [model.dof_index(name) for name in robot.order]])
         np.testing.assert_allclose(robot.commands[-1], efforts[1], atol=1e-6)
         largest = max(largest, abs(efforts[1] - efforts[0]).max())

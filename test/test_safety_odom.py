@@ -11,7 +11,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 import ros_nodes
-from ros_lockstep import LockStepRobot
+from ros_lockstep import STEP, LockStepRobot
 
 from opspace_control.ros.middleware.conversions import fill_message
 
@@ -52,7 +52,7 @@ class TestOdometryStops:
     def test_for_good_and_comes_again(self, robot):
         goal = robot.send_goal('left', 'l_hand', [0.05, 0.0, 0.05])
         robot.run(0.3, lambda message, k: None)
-        assert robot.said('odom_timeout: The odometry is 0.101 s behind')
+        assert robot.said(f'odom_timeout: The odometry is {0.1 + STEP:.3f} s behind')
         robot.run(0.05)
         robot.network.expect(lambda: robot.said('odom_timeout is over: control resumes'))
         robot.run(2.0)

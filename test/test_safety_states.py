@@ -142,7 +142,7 @@ class TestStateCannotBeUsed:
         for k, (change, complaint) in enumerate(USELESS):
             goal = robot.send_goal('left', np.multiply((-1.0) ** k, AHEAD))
             before = len(robot.process.said())
-            robot.lock_step(0.005, change)
+            robot.lock_step(5 * STEP, change)
             assert count(robot, 'state_invalid: ') == k + 1, complaint
             assert complaint in robot.process.said()[before:]
             assert 'control resumes with its goals' in robot.recover()
@@ -298,7 +298,7 @@ class TestPositionJumps:
     def test_for_a_moment(self, robot):
         """Damped without the reading, and on to the goal when it is what it was."""
         goal = robot.send_goal('left', AHEAD)
-        robot.lock_step(0.003, jumped)
+        robot.lock_step(3 * STEP, jumped)
         assert count(robot, f"position_jump: '{JOINT}' jumped to") == 1
         assert 'control resumes with its goals' in robot.recover()
         robot.arrive('left', goal)
@@ -312,7 +312,7 @@ class TestPositionJumps:
             message.header.stamp.sec += 86400
             return message
 
-        robot.lock_step(0.003, lambda message: jumped(tomorrow(message)))
+        robot.lock_step(3 * STEP, lambda message: jumped(tomorrow(message)))
         assert count(robot, f"position_jump: '{JOINT}' jumped to") == 1
         assert 'control resumes with its goals' in robot.recover(tomorrow)
         robot.lock_step(1.0, tomorrow)
@@ -371,7 +371,7 @@ def test_passive_joint_swings(robot):
         return change
 
     lines = robot.process.said()
-    robot.lock_step(0.003, swinging(1.9))
+    robot.lock_step(3 * STEP, swinging(1.9))
     assert robot.process.said() == lines
     robot.lock_step(STEP, swinging(2.1))
     assert count(robot, "passive_velocity: Passive joint 'r_wrist_roll' swings at 14.70") == 1
