@@ -34,7 +34,8 @@ class Rig:
                            np.zeros(MODEL.nv))
         x, y, z = MODEL.forward_kinematics(state, ['tip'])['tip'][:3, 3]
         network.start('simulator', ARM | {
-            'pace': 'lock_step', 'contacts': True, 'objects': ['plate'], 'plate.fixed': True,
+            'pace': 'lock_step', 'timestep': 0.002, 'contacts': True, 'objects': ['plate'],
+            'plate.fixed': True,
             'plate.size': [0.4, 0.4, 0.1], 'plate.friction': 0.1,
             'plate.pose': [x, y, z - BALL - GAP - 0.05, 0.0, 0.0, 0.0, 1.0],
             'wrench_sensors': ['sensor'], 'contact_sensors': ['sensor'],

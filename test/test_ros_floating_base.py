@@ -39,7 +39,7 @@ class Scene:
             'safety.state_timeout': 0.0, 'odom_frame': 'map'})
         network.start('simulator', {
             'robot_description': TEXT, **_given(simulator_values(ROBOT)), 'pace': 'lock_step',
-            'initial_base_twist': DRIFT, 'odom_frame': 'map'})
+            'initial_base_twist': DRIFT, 'odom_frame': 'map', 'timestep': 0.002})
         self._mirror = SimulatedRobot(TEXT, floating_base=True)
         self._goals = network.publisher(PoseStamped, f'{CONTROLLER}/left_hand/target_pose')
         network.expect(lambda: self.time > 0.6, COMPILING)
@@ -149,6 +149,7 @@ class Standing:
                 ('kind', 'point'), ('engaged', True))}})
         network.start('simulator', {
             'robot_description': text, 'floating_base': True, 'floor': True, 'pace': 'lock_step',
+            'timestep': 0.002,
             'initial_base_pose': [0.0, 0.0, self.height, 0.0, 0.0, 0.0, 1.0],
             **{f'initial_positions.{joint}': position for joint, position in start.items()}})
         network.expect(lambda: self.time > 2.0, COMPILING)
