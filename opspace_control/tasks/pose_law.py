@@ -175,7 +175,7 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
 
     ``point`` is placed and moved, relative to ``origin`` (3,), the root link's, m; ``states`` are
     placed, the specification frames are on their bodies; ``sensors`` are measured. ``limited`` is
-    the number of joint forces at their limits in the last cycle, ``dt``, s, the time since then;
+    0 unless effort limits cut or reduced forces in the last cycle, ``dt``, s, the time since then;
     ``R_error`` (3, 3) is scratch.
     """
     write_pose(task, point, origin)

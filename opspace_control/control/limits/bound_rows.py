@@ -51,7 +51,11 @@ def beyond(limit, rates, effort_limit, k, kind, a, tau):
 
 @inlined
 def bound_number(memory, kind, k, dofs):
-    """Return the number of a bound: of joint k, the k-th on contact forces, of near pair k."""
+    """
+    Return the number of a bound: of joint k, the k-th on contact forces, of near pair k.
+
+    That of the share of applied forces comes before those of near pairs; k does not count.
+    """
     if kind == DISTANCE:
         return memory.bound_state.shape[1] - memory.near_pairs.size + k
     if kind == FORCE_SHARE:

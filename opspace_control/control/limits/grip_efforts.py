@@ -142,9 +142,9 @@ def add_grip_efforts(data, grasping, plain, tau):
 @inlined
 def exert_all(constrained, grasping, stack, exerted):
     """
-    Write ``FORCE`` (k,), of the first so many rows, of constraints, with ``REACTION`` and h.
+    Write the forces that drives exert (k,): ``FORCE``, at constraints with ``REACTION`` and h.
 
-    None are ``constrained`` unless drives exert the reactions of grasps.
+    ``constrained`` is the number of rows of constraints if drives exert their reactions, else 0.
     """
     for r in range(exerted.size):
         exerted[r] = stack[FORCE, r]

@@ -3,8 +3,9 @@
 """
 The prioritised problem of a cycle, solved where the motion without bounds passes a limit.
 
-Rows of bounds are generated as needed: first those that were active in the last cycle, then all
-that a solution violates. Rows are only added, so the iteration ends. References of motion and
+Rows of bounds are generated as needed: first those of joints at rest at their limits, that of the
+share of applied forces, and those that were active in the last cycle, then all that a solution
+violates. Rows are only added, so the iteration ends. References of motion and
 efforts are in doc/explanation/developer_notes.md.
 """
 
@@ -49,9 +50,10 @@ from opspace_control.control.limits.solution import (
 from opspace_control.control.singular.transfer import add_correction, move_to_stack
 from opspace_control.dynamics.responses import apply_wrenches, forward_response
 
-# The free values of effort rows are corrected so often at most: the grasp force does not follow
-# the motion linearly, the rows leave out constraint reactions to passive joints' own forces, and
-# what tasks above compensate for follows the share of the forces below.
+# The problem is solved anew with the same rows so often at most. Free values of effort rows are
+# corrected, as the grasp force does not follow the motion linearly, and rows leave out constraint
+# reactions to passive joints' own forces; and tasks above compensate for another share of the
+# forces below.
 _CORRECTIONS = 8
 _EXACTLY = 1e-9  # of that share
 

@@ -4,8 +4,9 @@
 The kinds of limits: what each bounds, and which of them is kept where not all can be.
 
 A limit is a row ``least ≤ y ≤ greatest`` of the uppermost level, y being the value of a quantity
-under the accelerations, joint forces and contact forces of the cycle. `KIND_TABLE` says which
-quantity; what differs from quantity to quantity is here and in `project_row`.
+under the accelerations, joint forces, contact forces and share of applied forces of the cycle.
+`KIND_TABLE` says which quantity; what differs from quantity to quantity is here and in
+`project_row`.
 """
 
 import math
@@ -46,8 +47,8 @@ class Kind(NamedTuple):
     rests: bool
     """Whether a joint may rest at such a limit, see `find_resting`."""
     name: str
-    """What `ActiveLimit.limit` calls it; '' for limits of motion, which have `REASONS`, and of
-    contacts, which have `BOUND_NAMES`."""
+    """What `ActiveLimit.limit` calls it; '' for limits of motion, which have `REASONS`, of
+    contacts, which have `BOUND_NAMES`, and of the share of forces, which is none of these."""
 
 
 # The acceleration that the law counts on to brake gives way first, then positions and velocities of

@@ -6,7 +6,7 @@ The prioritised problem of a cycle: bounds on joints above the tasks, these in t
     minimise ½ |q̈ − q̈_ref|²_A  subject to  l ≤ R q̈ ≤ u,  then J_1 q̈ = a_1,  then J_2 q̈ = a_2, …
 
 Its multipliers are the forces of bounds and the forces of tasks. ``G = R A⁻¹ Rᵀ``, R being the rows
-of both, less what constraints bear, is what a unit multiplier of one row does to the value of
+of both, less the constraint reactions, is what a unit multiplier of one row does to the value of
 another.
 """
 
@@ -188,7 +188,12 @@ def write_bounds(data, count, a, tau, plain):
 
 @rare
 def free_value(data, w, a, tau, reference):
-    """Return the value of a row under a reference acceleration; which, says `ContactForces`."""
+    """
+    Return the value of a row where all multipliers are 0, all forces of force control exerted.
+
+    ``a`` and ``tau`` (nv,) are those of the reference motion; where forces are decided,
+    ``reference`` says which of `ContactForces`: 0 of q̈_ref, 1 of q̈_null.
+    """
     bound_rows, stack, contacts = data.scratch.bounded.bound_rows, data.results.stack, (
         data.scratch.bounded.contacts)
     k, kind = bound_rows.dof[w], bound_rows.kind[w]

@@ -204,11 +204,10 @@ def find_forces(disturbance, share, robot, demand, applied, scratch):
     """
     Write ``Λ J Φ r`` of the tasks, after the constraints in the last row of the matrix.
 
-    r without what balances the ``applied`` forces (k,) of force control, of which the last cycle
-    exerted a share.
-
-    Returns whether it could be found. All levels above compensate for the forces of one, so that of
-    a factor ``C Cᵀ`` of Λ⁻¹ only the blocks of levels are solved upwards.
+    r is without what balances the ``applied`` forces (k,) of force control; the last cycle exerted
+    a ``share`` of them. Returns whether Λ⁻¹ could be factorised. All levels above compensate for
+    the forces of one, so that of a factor ``C Cᵀ`` of Λ⁻¹ only the blocks of levels are solved
+    upwards.
     """
     points, first, levels = robot.points, 6 * demand.constraints.size, demand.levels
     M, F = disturbance.matrix, disturbance.matrix[-1, first:]

@@ -127,7 +127,7 @@ def stack_points(cycle, robot, demand, q, v, a_null, stack):
 
 @called
 def find_used_rows(robot, demand, stack):
-    """Find which points have rows that are controlled or pushed in this cycle: linear, angular."""
+    """Find which points have rows with a motion law or a force in this cycle: linear, angular."""
     points, constraints, tasks = robot.points, demand.constraints.size, demand.tasks
     rejected = demand.disturbance.tasks
     for e in range(points.size):
