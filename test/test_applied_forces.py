@@ -5,19 +5,26 @@
 import numpy as np
 import pytest
 from prioritised import Problem
+from robots import TALOS
+from test_contact_forces import FEET, HANDS, SOLE, robot
 
 from opspace_control import (
+    Contact,
     DisturbanceObserver,
     ForceControl,
     ForceSensor,
+    Grasp,
     JointLimits,
     OperationalSpaceController,
+    PassiveForces,
+    Payload,
     PoseTask,
     PostureTask,
     RobotModel,
     RobotState,
 )
-from opspace_control.control.limits.applied_forces import COST
+from opspace_control.cli.robots import demo_robot
+from opspace_control.control.limits.applied_forces import SHARE_COST
 from opspace_control.share import share_directory
 
 HAND, NO_LIMIT = 'hand', 1e6
@@ -95,7 +102,7 @@ def test_the_share_is_that_of_a_dense_problem(share):
     bare = OperationalSpaceController(ARM, [], PostureTask(target=state.q + 0.1))
     a_null = np.linalg.solve(A, bare.compute_torque(state) - h)
     metric = np.zeros((ARM.nv + 1, ARM.nv + 1))
-    metric[:-1, :-1], metric[-1, -1] = A, COST * w @ np.linalg.solve(A, w)
+    metric[:-1, :-1], metric[-1, -1] = A, SHARE_COST * w @ np.linalg.solve(A, w)
     rows = np.vstack([np.c_[J, np.zeros(6)], np.r_[A[k], w[k]]])
     wanted, spare = -J @ a_null, np.sign(free) * limit - (A @ a_null + h + w)[k]
     x = Problem(rows, np.r_[wanted, spare], np.r_[wanted, spare], metric).by_quadprog()
@@ -126,24 +133,146 @@ def test_a_force_that_relieves_the_drive_is_not_increased():
     controller = pressing(state, limits_of(k, limit), small)
     for _ in range(4):
         tau = controller.compute_torque(state)
-    assert controller.force_share == pytest.approx(1.0, abs=1e-9)
+    assert controller.force_share == 1.0
     assert abs(tau[k]) == pytest.approx(limit)
     assert controller.limited_joints == 0
 
 
-def test_a_task_above_compensates_for_the_force_that_is_exerted():
-    """It does for all forces below it, [K87] (5.6); so it must know their share."""
-    state, above = at(0.2), 'link_4'
-    k, free, rest = most_loaded(state, above)
-    controller = pressing(state, limits_of(k, abs(rest + 0.7 * (free - rest))), above=above)
-    for _ in range(4):
-        tau = controller.compute_torque(state)
-    share = controller.force_share
-    assert 0.1 < share < 0.99
-    A, J = ARM.mass_matrix(state), ARM.jacobian(state, 'link_4')[:2]
-    exerted = np.linalg.solve(A, tau - ARM.gravity(state))
-    wanted = controller.tasks['link_4'].error[:2] * controller.tasks['link_4'].kp[:2]
-    np.testing.assert_allclose(J @ exerted, wanted, atol=1e-6 * abs(exerted).max())
+def test_tasks_above_are_met_whatever_their_compensation_takes():
+    """
+    They compensate for forces below, [K87] (5.6), with the same share.
+
+    Random postures; at some joints compensation takes more effort than the force, or all of it.
+    """
+    rng, cases = np.random.default_rng(0), 0
+    for trial in range(60):
+        state = RobotState(ARM, ARM.neutral() + rng.uniform(-1.2, 1.2, ARM.nq), np.zeros(ARM.nv))
+        above = ('link_4', 'link_5', 'link_3')[trial % 3]
+        free, rest = (pressing(state, NO_LIMIT, force, above).compute_torque(state)
+                      for force in (F, 0.0 * F))
+        A, J = ARM.mass_matrix(state), ARM.jacobian(state, above)[:2]
+        for k in np.flatnonzero(abs(free - rest) > 5.0):
+            limit = abs(rest[k] + 0.6 * (free[k] - rest[k]))
+            if not abs(rest[k]) < limit < abs(free[k]):
+                continue
+            controller = pressing(state, limits_of(k, limit), above=above)
+            for _ in range(3):
+                tau = controller.compute_torque(state)
+            cases += 1
+            assert controller.limited_joints == 0
+            assert controller.limit_solutions == 1
+            motion = np.linalg.solve(A, tau - ARM.gravity(state))
+            task = controller.tasks[above]
+            np.testing.assert_allclose(
+                J @ motion, task.error[:2] * task.kp[:2], atol=1e-5 * abs(motion).max())
+    assert cases > 200
+
+
+def test_points_on_a_trunk_keep_limits_of_motion():
+    """Three tasks at one hand have a trunk, whose rows are no rows of the stack."""
+    state = at()
+    reached = {}
+    for frame in (HAND, 'link_7'):
+        place = PoseTask(HAND, name='place', axes='x y')
+        press = PoseTask(HAND, name='press', axes='z', force_axes='z', force=ForceControl(
+            approach=(0.0, 0.0), max_force=500.0))
+        controller = OperationalSpaceController(
+            ARM, [place, press, PoseTask(frame, name='turn', axes='rx ry rz')],
+            PostureTask(target=state.q), effort_limits=NO_LIMIT,
+            limits=JointLimits(ARM, acceleration=70.0))
+        goal = ARM.forward_kinematics(state, HAND)[HAND].copy()
+        goal[0, 3] += 0.3
+        place.set_target(goal)
+        press.force.set_target(F)
+        for _ in range(3):
+            tau = controller.compute_torque(state)
+        reached[frame] = np.linalg.solve(
+            ARM.mass_matrix(state), tau - ARM.gravity(state) - ARM.jacobian(state, HAND).T @ F)
+        assert abs(reached[frame]).max() == pytest.approx(70.0)
+    np.testing.assert_allclose(reached[HAND], reached['link_7'], atol=1e-6)
+
+
+def test_grips_bear_their_part_of_a_force_of_the_object():
+    """The arm that does not carry it is relieved by less force, too: efforts are no J f of it."""
+    demo = demo_robot('dual_arm')
+    model = RobotModel.from_urdf(demo.path().read_text())
+    q = model.neutral() + np.random.default_rng(0).uniform(-0.15, 0.15, model.nq)
+    for joint, angle in demo.start.items():
+        q[model.q_index[model.dof_index(joint)]] += angle
+    state = RobotState(model, q, np.zeros(model.nv))
+
+    def efforts(force, limits):
+        carry = PoseTask(demo.hands[0], name='carry', axes='x y rx ry rz', force_axes='z',
+                         force=ForceControl(approach=(0.0, 0.0), max_force=1e3))
+        grasp = Grasp(list(demo.hands), payload=Payload.of_box(3.0, (0.2, 0.4, 0.3)), task=carry,
+                      grasp_force=30.0)
+        controller = OperationalSpaceController(
+            model, [PoseTask(hand) for hand in demo.hands], PostureTask(target=q), grasps=[grasp],
+            effort_limits=limits, limits=JointLimits(model, acceleration=1e5))
+        controller.compute_torque(state)
+        grasp.engage(state)
+        controller.compute_torque(state)
+        carry.force.set_target(force)
+        for _ in range(4):
+            tau = controller.compute_torque(state)
+        return tau, controller
+
+    free, rest = efforts(F, NO_LIMIT)[0], efforts(0.0 * F, NO_LIMIT)[0]
+    arms = set()
+    for k in np.flatnonzero(abs(free - rest) > 3.0):
+        limits = np.full(model.nv, NO_LIMIT)
+        limits[k] = abs(rest[k] + 0.6 * (free[k] - rest[k]))
+        if limits[k] < abs(free[k]):
+            tau, controller = efforts(F, limits)
+            assert controller.limited_joints == 0
+            assert controller.limit_solutions == 1  # what rows say of efforts is exact
+            assert abs(tau[k]) == pytest.approx(limits[k])
+            assert 0.55 < controller.force_share < 0.85
+            arms.add(model.dof_names[k][:2])
+    assert {'l_', 'r_'} <= arms
+
+
+@pytest.mark.parametrize('force', [-200.0, 200.0])
+@pytest.mark.parametrize('feet', [2, 1])
+def test_feet_bear_their_part_of_a_force_of_the_hand(force, feet):
+    """
+    A humanoid presses: legs carry what the hand presses with, and the trunk does not move.
+
+    Where internal forces of two feet relieve the drive, the hand keeps nearly all of its force.
+    """
+    model, _, home = robot(TALOS)
+    state = RobotState(model, home, np.zeros(model.nv))
+
+    def efforts(force, limits):
+        contacts = [Contact(foot, friction=0.6, sole=SOLE, normal_force=(0.0, np.inf))
+                    for foot in FEET[:feet]]
+        hand = PoseTask(HANDS[0], name='hand', axes='x y z', force_axes='z', force=ForceControl(
+            approach=(0.0, 0.0), max_force=1e3))
+        controller = OperationalSpaceController(
+            model, [PoseTask('base_link', name='base'), hand],
+            PostureTask(target=home, kp=10.0, kd=5.0), constraints=contacts,
+            passive_forces=PassiveForces(model), effort_limits=limits,
+            limits=JointLimits(model, acceleration=1e4))
+        for contact in contacts:
+            contact.close()
+        controller.hold()
+        hand.force.set_target([0.0, 0.0, force, 0.0, 0.0, 0.0])
+        for _ in range(4):
+            tau = controller.compute_torque(state)
+        return tau, controller
+
+    free, rest = efforts(force, NO_LIMIT)[0], efforts(0.0, NO_LIMIT)[0]
+    for part in ('leg_left', 'arm_left'):
+        joints = [k for k, name in enumerate(model.dof_names)
+                  if name.startswith(part) and (free[k] - rest[k]) * free[k] > 0.0]
+        k = max(joints, key=lambda k: abs(free[k] - rest[k]))
+        limits = np.full(model.nv, NO_LIMIT)
+        limits[k] = abs(rest[k] + 0.6 * (free[k] - rest[k]))
+        tau, controller = efforts(force, limits)
+        assert controller.limited_joints == 0
+        assert abs(tau[k]) == pytest.approx(limits[k])
+        assert 0.3 < controller.force_share < 0.999
+        assert abs(controller.residual_accelerations.get('base', np.zeros(6))).max() < 1e-4
 
 
 def test_the_integral_of_a_reduced_force_does_not_grow():

@@ -177,6 +177,7 @@ class BoundRows(NamedTuple):
     mobility: np.ndarray = 'm'  # its diagonal before constraints
     offset: np.ndarray = 'm'  # what constraints add to its value under the reference acceleration
     force: np.ndarray = 'm'  # multipliers
+    share: np.ndarray = 'm'  # c, how the share of forces of force control changes its value
 
 
 class ContactForces(NamedTuple):
@@ -187,17 +188,18 @@ class ContactForces(NamedTuple):
     force: np.ndarray = '6c'  # on the links
     internal: np.ndarray = '6c'  # that drives exert for them
     reference: np.ndarray = '2 6c'  # ``force`` where all multipliers are 0: of q̈_ref, of q̈_null
-    effort: np.ndarray = '2 nv'  # efforts, likewise: free values of effort rows, as ``tau_ref``
     singular_reaction: np.ndarray = '6c'  # to the forces of singular directions
     coordinates: np.ndarray = '6c'  # of ``Scratch.passive_factor``
 
 
 class AppliedForces(NamedTuple):
-    """Forces of force control that effort limits may reduce, see `find_reducible`."""
+    """Forces of force control that limits may reduce: those of the stack, and their effects."""
 
     force: np.ndarray = 'k'  # f_a, N and N m
-    effort: np.ndarray = 'nv'  # w, joint forces for them
-    mobility: np.ndarray = '1'  # 1/μ of their share
+    compensation: np.ndarray = 'k zeros'  # forces of tasks above that compensate for f_a
+    effort: np.ndarray = 'nv'  # w, efforts of drives for both
+    reaction: np.ndarray = '6c'  # what contacts bear of them
+    inverse_cost: np.ndarray = '1 zeros'  # 1/μ of their share
 
 
 class RestingRows(NamedTuple):
@@ -254,7 +256,8 @@ class BoundedScratch(NamedTuple):
     a_ref: np.ndarray = 'nv'  # q̈_ref, of q̈_null and singular directions; scratch before and after
     tau_posture: np.ndarray = 'nv'  # ``A q̈_null + b + g`` with the feed-forward
     tau_null: np.ndarray = 'nv'  # efforts of q̈_ref without grips, tasks and bounds
-    tau_ref: np.ndarray = 'nv'  # free values of effort rows, with grips, corrected
+    tau_ref: np.ndarray = '2 nv'  # efforts where all multipliers are 0: of q̈_ref, corrected where
+    # rows are not exact, and of q̈_null
     carried: np.ndarray = 'n 4'  # masses and first moments of subtrees
     moment: np.ndarray = '4'  # of a subtree's weight
     moments: np.ndarray = '2 n'  # of `bound_moments`, kg m

@@ -175,7 +175,7 @@ def follow_contact(task, dt):
 
 
 @inlined
-def applied_component(force, r, engaged, limited, dt):
+def applied_component(force, r, engaged, at_limits, dt):
     """
     Return F_a of axis r: ``f_d + kp (f_d − f) + ki ∫ (f_d − f) dt``, clipped to its bound.
 
@@ -187,15 +187,14 @@ def applied_component(force, r, engaged, limited, dt):
     applied = force.target[r] + force.validity * (force.kp[r] * error + force.integral[r])
     more = engaged * force.validity * force.ki[r] * error * dt
     at_bound = abs(applied) >= bound and more * applied > 0.0
-    at_limits = limited > 0 and more * force.integral[r] > 0.0
-    if not (at_bound or at_limits):
+    if not (at_bound or (at_limits and more * force.integral[r] > 0.0)):
         force.integral[r] += more
     force.integral[r] *= 1.0 - (1.0 - engaged) * min(1.0, dt / force.impact_time)
     return min(max(applied, -bound), bound)
 
 
 @inlined
-def demand_force(task, point, sensors, dt, limited):
+def demand_force(task, point, sensors, dt, at_limits):
     """
     Add a_s* to the acceleration demanded along the force axes, and write F_a: [K87] (5.5)-(5.7).
 
@@ -216,7 +215,7 @@ def demand_force(task, point, sensors, dt, limited):
                 task.applied_wrench[r] = force.integral[r] = 0.0
                 continue
             task.applied_wrench[r] = (task.activation * weight * engaged
-                             * applied_component(force, r, engaged, limited, dt))
+                             * applied_component(force, r, engaged, at_limits, dt))
             task.acceleration[r] += weight / (task.motion[r] + weight) * force.damping[r] * (
                 task.rate[r] + speed * force.target[r])
 

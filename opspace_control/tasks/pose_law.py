@@ -169,13 +169,13 @@ def write_pose(task, point, origin):
 
 
 @inlined
-def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
+def demand_pose(task, point, origin, states, sensors, dt, at_limits, R_error):
     """
     Write a task's acceleration ``Ω a_m* + Ω̃ a_s*`` and force F_a along its axes, [K87] (5.5).
 
     ``point`` is placed and moved, relative to ``origin`` (3,), the root link's, m; ``states`` are
-    placed, the specification frames are on their bodies; ``sensors`` are measured. ``limited`` is
-    0 unless effort limits cut or reduced forces in the last cycle, ``dt``, s, the time since then;
+    placed, the specification frames are on their bodies; ``sensors`` are measured. ``at_limits``
+    tells whether limits cut efforts or reduced forces in the last cycle, ``dt``, s, the time since;
     ``R_error`` (3, 3) is scratch.
     """
     write_pose(task, point, origin)
@@ -208,6 +208,6 @@ def demand_pose(task, point, origin, states, sensors, dt, limited, R_error):
         task.row_activation[r] = row_activation(
             task.activation * min(1.0, task.motion[r] + task.force.axes[r]))
     if force_activation > 0.0:
-        demand_force(task, point, sensors, dt, limited)
+        demand_force(task, point, sensors, dt, at_limits)
     else:
         forget_force(task)

@@ -5,7 +5,7 @@
 import math
 
 from opspace_control.compiled import called, inlined, rare
-from opspace_control.control.limits.applied_forces import find_reducible, reduces_forces
+from opspace_control.control.limits.applied_forces import couple_share, find_inverse_cost
 from opspace_control.control.limits.contact_forces import (
     add_internal,
     passes_contact_bound,
@@ -84,7 +84,18 @@ def add_row(data, grasping, count, k, kind):
         leave_row_to_constraints(data, count)
     if data.cycle.forces_decided:
         add_internal(data, count)
+    couple_share(data, count)
     return count + 1
+
+
+@rare
+def add_share_row(data, grasping, count):
+    """Add the row of the share of forces that may be reduced; return how many there are then."""
+    if find_inverse_cost(data):
+        for w in range(count):
+            couple_share(data, w)
+        count = add_row(data, grasping, count, 0, FORCE_SHARE)
+    return count
 
 
 @rare
@@ -97,14 +108,12 @@ def begin_rows(data, grasping):
     nodes, limits = data.robot.nodes, data.bounds.joints
     index, memory, count = data.scratch.bounded.bound_rows.index, data.memory, 0
     index[:] = -1
+    data.scratch.bounded.applied.inverse_cost[0] = 0.0
     for k in range(limits.size):
         for kind in RESTING_KINDS:
             if limits[k].resting_share[kind] > 0.0:
                 count = add_row(data, grasping, count, k, kind)
     resting = count
-    find_reducible(data)
-    if reduces_forces(data.scratch.bounded.applied):
-        count = add_row(data, grasping, count, 0, FORCE_SHARE)
     for k in range(limits.size):
         if not is_limited(nodes, limits[k]):
             continue

@@ -8,11 +8,12 @@ from opspace_control.control.constraints.elimination import (
     moving_forces,
     predict_reactions,
 )
-from opspace_control.control.data import FORCE, GRIP_FORCE, REACTION, RESIDUAL, WANTED
+from opspace_control.control.data import APPLIED, FORCE, GRIP_FORCE, REACTION, RESIDUAL, WANTED
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.grip_efforts import exert_all
-from opspace_control.control.singular.transfer import add_efforts
+from opspace_control.control.singular.transfer import add_response
+from opspace_control.dynamics.responses import apply_wrenches, project_forces
 from opspace_control.spatial.dense import add_scaled, dot_product
 
 
@@ -33,7 +34,15 @@ def write_residual(data, wanted, count):
 
 
 @rare
-def react(data, count):
+def start_from_applied(data):
+    """Write to ``FORCE`` of tasks the forces that are no multipliers, those of `read_forces`."""
+    stack, applied = data.results.stack, data.scratch.bounded.applied
+    for r in range(6 * data.demand.constraints.size, stack.shape[1]):
+        stack[FORCE, r] = stack[APPLIED, r] + data.cycle.force_share * applied.compensation[r]
+
+
+@rare
+def write_reactions(data, count):
     """Write ``FORCE`` and ``REACTION`` of constraints, and ``moving``, of task forces and f_R."""
     stack, constrained = data.results.stack, 6 * data.demand.constraints.size
     for c in range(constrained):
@@ -46,6 +55,16 @@ def react(data, count):
         for c in range(constrained):
             stack[REACTION, c] -= reaction[c]
             data.scratch.moving[c] -= reaction[c]
+
+
+@rare
+def add_efforts(data, forces, tau):
+    """Add to tau (nv,) what drives exert for forces of the stack (k,)."""
+    robot, force = data.robot, data.scratch.joint_force
+    add_response(data, forces, tau)
+    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, forces, force,
+                   data.scratch.wrench)
+    project_forces(robot.nodes, robot.states, force, tau)
 
 
 @rare

@@ -14,19 +14,14 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.elimination import bound_reactions
 from opspace_control.control.data import (
     ACTIVATION,
-    DEMANDED,
     FORCE,
     GRIP_FORCE,
     REACTION,
-    RESIDUAL,
-    WANTED,
 )
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
-from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.limits.gravity_torques import moves_one_side
 from opspace_control.control.limits.kinds import EFFORT
 from opspace_control.control.limits.limit_law import deactivate
-from opspace_control.control.singular.transfer import add_correction
 from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
 from opspace_control.model.nodes import PASSIVE
 
@@ -110,35 +105,6 @@ def leave_grip_efforts(cycle, supports, grasping, limits):
             deactivate(limits[k], EFFORT)
 
 
-@rare
-def add_grip_efforts(data, grasping, plain, tau):
-    """
-    Add ``J_cᵀ (h(q̈_ref) + x)`` to τ (nv,), x the commanded internal wrenches.
-
-    h is planned for q̈_ref, in the ``plain`` problem q̈_null, without any constraint force: the
-    object's residual is then ``WANTED + L_tc z``, z of the constraints, and what singular
-    directions lack. ``RESIDUAL`` and ``GRIP_FORCE`` are scratch.
-    """
-    robot, stack, constraints = data.robot, data.results.stack, data.demand.constraints.size
-    force, constrained = data.scratch.joint_force, 6 * constraints
-    exerted, residual, z = data.scratch.exerted, stack[RESIDUAL], stack[WANTED]
-    wanted = stack[DEMANDED if plain else WANTED]
-    for r in range(residual.size):
-        residual[r] = wanted[r]
-        if r >= constrained:
-            for c in range(constrained):
-                residual[r] += data.scratch.mobility[r, c] * z[c]
-    if not plain:
-        add_correction(data, residual)
-    plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
-               data.scratch.wrench)
-    for r in range(exerted.size):
-        exerted[r] = stack[GRIP_FORCE, r] + stack[FORCE, r] if r < constrained else 0.0
-    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted, force,
-               data.scratch.wrench)
-    project_forces(robot.nodes, robot.states, force, tau)
-
-
 @inlined
 def exert_all(constrained, grasping, stack, exerted):
     """
@@ -188,7 +154,7 @@ def add_shares(data, grasping, w, node):
 @rare
 def correct_efforts(data, count, tau, tau_ref):
     """
-    Add ``tau − y`` of effort rows to their free efforts, ``tau_ref``; return whether any is not 0.
+    Add ``tau − y`` of effort rows to their free efforts, tau_ref; return whether any is not 0.
 
     All three are (nv,) or of the rows: tau of `find_efforts`, y the values of the solved problem.
 

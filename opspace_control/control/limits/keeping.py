@@ -12,9 +12,11 @@ efforts are in doc/explanation/developer_notes.md.
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.elimination import moving_forces
 from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WANTED
+from opspace_control.control.limits.applied_forces import find_reducible_forces
 from opspace_control.control.limits.bound_rows import (
     ROUNDING,
     add_bound_forces,
+    add_share_row,
     add_violated,
     begin_rows,
 )
@@ -25,7 +27,7 @@ from opspace_control.control.limits.contact_forces import (
     within_contact_bounds,
 )
 from opspace_control.control.limits.distances import within_distance_bounds
-from opspace_control.control.limits.effects import find_efforts, react, write_residual
+from opspace_control.control.limits.effects import find_efforts, write_reactions, write_residual
 from opspace_control.control.limits.grip_efforts import correct_efforts, exert_reactions
 from opspace_control.control.limits.limit_check import within_limits
 from opspace_control.control.limits.problem import (
@@ -36,6 +38,7 @@ from opspace_control.control.limits.problem import (
     write_matrix,
 )
 from opspace_control.control.limits.references import (
+    REFERENCE,
     find_posture_torques,
     write_effort_references,
 )
@@ -50,30 +53,27 @@ from opspace_control.control.limits.solution import (
 from opspace_control.control.singular.transfer import add_correction, move_to_stack
 from opspace_control.dynamics.responses import apply_wrenches, forward_response
 
-# The problem is solved anew with the same rows so often at most. Free values of effort rows are
-# corrected, as the grasp force does not follow the motion linearly, and rows leave out constraint
-# reactions to passive joints' own forces; and tasks above compensate for another share of the
-# forces below.
+# The free values of effort rows are corrected so often at most: the grasp force does not follow
+# the motion linearly, and the rows leave out constraint reactions to passive joints' own forces.
 _CORRECTIONS = 8
-_EXACTLY = 1e-9  # of that share
 
 
 @rare
-def solve_rows(data, count, t, a, tau, plain):
+def solve_rows(data, count, t, a, plain):
     """
     Write and solve the problem of so many rows of bounds and of tasks, ``f_y`` being its result.
 
-    ``a`` and ``tau`` (nv,) are its reference motion and the free efforts of effort rows: q̈_ref and
-    ``tau_ref``, or in the ``plain`` problem, without singular-direction control, q̈_null.
+    ``a`` (nv,) is its reference motion: q̈_ref, or in the ``plain`` problem, without
+    singular-direction control, q̈_null.
     """
     write_matrix(data, count, t)
-    write_bounds(data, count, a, tau, plain)
+    write_bounds(data, count, a, plain)
     write_demands(data, count, t, data.results.stack[DEMANDED if plain else WANTED])
     solve_problem(data, count, t, not plain)
 
 
 @rare
-def find_pressed(data, count, t, tau_null):
+def find_pressed(data, count, t):
     """
     Find the limits that tasks press joints against without singular-direction control.
 
@@ -81,7 +81,7 @@ def find_pressed(data, count, t, tau_null):
     """
     if data.cycle.singular_active:
         prepare_tasks(data, t, 0)
-        solve_rows(data, count, t, data.results.a_null, tau_null, True)
+        solve_rows(data, count, t, data.results.a_null, True)
     record_active(data, count, True)
 
 
@@ -96,24 +96,24 @@ def solve_within_limits(data, grasping, tau):
     cycle, robot, bounded = data.cycle, data.robot, data.scratch.bounded
     nodes, states, stack = robot.nodes, robot.states, data.results.stack
     a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
-    a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref
-    if cycle.forces_decided:
-        tau_ref = bounded.contacts.effort[0]
+    a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref[REFERENCE]
     find_posture_torques(data, bounded.tau_posture)
     resting, count = begin_rows(data, grasping)
     write_reference(data, resting, a_ref)
-    several_levels, t, corrections = data.demand.levels.size > 2, select_rows(data), 0
+    reducible = find_reducible_forces(data)
+    t, corrections = select_rows(data), 0
     prepare_tasks(data, t, cycle.resting_count)
-    write_effort_references(data, grasping)
+    write_effort_references(data, grasping, reducible)
+    if reducible:
+        count = add_share_row(data, grasping, count)
     while True:
-        share = cycle.force_share
         if count > 0:
-            solve_rows(data, count, t, a_ref, tau_ref, False)
+            solve_rows(data, count, t, a_ref, False)
         else:  # the forces without bounds are the solution
             start_forces(bounded.problem, count, t, True)
         read_forces(data, count)
         cycle.problems += 1
-        react(data, count)
+        write_reactions(data, count)
         apply_wrenches(
             nodes, states, robot.points, robot.supports, moving, force, data.scratch.wrench)
         add_bound_forces(count, bounded.bound_rows, force)
@@ -123,9 +123,7 @@ def solve_within_limits(data, grasping, tau):
         if cycle.forces_decided:
             decide_forces(data, count, True)
         find_efforts(data, grasping, count, tau_null, tau)
-        inexact = several_levels and abs(cycle.force_share - share) > _EXACTLY
-        if corrections < _CORRECTIONS and (
-                correct_efforts(data, count, tau, tau_ref) or inexact):
+        if corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
             corrections += 1
             continue
         before = count
@@ -136,7 +134,7 @@ def solve_within_limits(data, grasping, tau):
     if cycle.singular_active or exceeds_residual(data, t):
         cycle.least_eigenvalue = 0.0
     record_active(data, count, False)
-    find_pressed(data, count, t, bounded.tau_posture)
+    find_pressed(data, count, t)
 
 
 @called

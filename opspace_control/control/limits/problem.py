@@ -108,11 +108,13 @@ def prepare_tasks(data, t, resting):
     problem, truncation, stack = (
         data.scratch.bounded.problem, data.scratch.bounded.truncation, data.results.stack)
     scale, product, levels = truncation.scale, truncation.product, data.demand.levels
+    compensation = data.scratch.bounded.applied.compensation
     gather_tasks(data, t, resting)
     for i in range(t):
         r = problem.task_rows[i]
         truncation.bounds[0, i] = truncation.bounds[1, i] = truncation.free[i] = 0.0
-        scale[i], problem.start[i] = stack[SCALE, r], stack[FORCE, r] - stack[APPLIED, r]
+        scale[i], problem.start[i] = stack[SCALE, r], (
+            stack[FORCE, r] - stack[APPLIED, r] - compensation[r])
     for level in range(problem.truncated.size):
         problem.truncated[level] = False
         if problem.levels[level] < problem.levels[level + 1]:
@@ -149,13 +151,12 @@ def turn_levels(problem, x, product):
 
 
 @rare
-def write_bounds(data, count, a, tau, plain):
+def write_bounds(data, count, a, plain):
     """
     Write the bounds, softness and free values of so many rows of bounds.
 
-    ``a`` and ``tau`` (nv,) are the reference acceleration and what it takes. A joint at rest at its
-    limit stays there, and leaves it gradually, unless the problem is the ``plain`` one, which
-    decides about that.
+    ``a`` (nv,) is the reference acceleration. A joint at rest at its limit stays there, and leaves
+    it gradually, unless the problem is the ``plain`` one, which decides about that.
     """
     problem, bound_rows, contacts = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
         data.scratch.bounded.contacts)
@@ -183,11 +184,11 @@ def write_bounds(data, count, a, tau, plain):
         problem.bounds[0, w], problem.bounds[1, w] = lower, upper
         problem.all_softness[LASTING, w] = problem.all_softness[PROXIMAL, w] = 0.0
         problem.free[w] = free_value(
-            data, w, a, tau, 1 if plain and data.cycle.singular_active else 0)
+            data, w, a, 1 if plain and data.cycle.singular_active else 0)
 
 
 @rare
-def free_value(data, w, a, tau, reference):
+def free_value(data, w, a, reference):
     """
     Return the value of a row where all multipliers are 0, all forces of force control exerted.
 
@@ -197,20 +198,22 @@ def free_value(data, w, a, tau, reference):
     bound_rows, stack, contacts = data.scratch.bounded.bound_rows, data.results.stack, (
         data.scratch.bounded.contacts)
     k, kind = bound_rows.dof[w], bound_rows.kind[w]
+    compensation = data.scratch.bounded.applied.compensation
     if quantity_of(kind) == FORCE_COMPONENT:
         return contact_value(contacts, contacts.reference[reference], k)
-    if quantity_of(kind) == JOINT_FORCE and data.cycle.forces_decided:
-        return contacts.effort[reference, k]
+    if quantity_of(kind) == JOINT_FORCE:
+        return data.scratch.bounded.tau_ref[reference, k]
     if quantity_of(kind) == APPLIED_SHARE:
         return 1.0
     if quantity_of(kind) == DISTANCE_RATE:
         free = distance_acceleration(data.scratch.bounded.distances.gradient[k], a)
     else:
-        free = value_of(data.scratch.bounded.gravity_rates, k, kind, a, tau)
+        free = value_of(data.scratch.bounded.gravity_rates, k, kind, a, a)
     free += bound_rows.offset[w]
     for r in range(stack.shape[1]):
-        if stack[MOVING, r] != 0.0:
-            free += bound_rows.coupling[w, r] * stack[MOVING, r]
+        moving = stack[MOVING, r] + compensation[r]
+        if moving != 0.0:
+            free += bound_rows.coupling[w, r] * moving
     return free
 
 
@@ -220,8 +223,10 @@ def write_demands(data, count, t, wanted):
     Write the accelerations of tasks, (k,) of the stack's rows, less those by applied forces.
 
     All rows below the level of such a force compensate for it, and those of its own as far as they
-    are not compliant themselves.
+    are not compliant themselves. Those above do, too; for forces that may be reduced they have done
+    it, see `find_reducible_forces`.
     """
+    reducible = data.scratch.bounded.applied.force
     problem, stack, levels = data.scratch.bounded.problem, data.results.stack, data.demand.levels
     mobility, constrained = data.results.Lambda_inverse, 6 * data.demand.constraints.size
     demand = problem.bounds[0, count:]
@@ -234,7 +239,7 @@ def write_demands(data, count, t, wanted):
                     continue
                 applied = stack[MOVING, c]
                 if c >= levels[level + 1]:
-                    applied = stack[APPLIED, c]
+                    applied = stack[APPLIED, c] - data.cycle.force_share * reducible[c]
                 elif c >= levels[level]:
                     applied *= 1.0 - stack[COMPLIANT, r]
                 demand[i] -= symmetric(mobility, r - constrained, c - constrained) * applied

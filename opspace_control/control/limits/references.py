@@ -7,14 +7,21 @@ doc/explanation/developer_notes.md has all references with their equations.
 """
 
 from opspace_control.compiled import rare
-from opspace_control.control.data import APPLIED, DEMANDED, FORCE, RESIDUAL, WANTED
-from opspace_control.control.limits.applied_forces import add_balanced_efforts
+from opspace_control.control.data import DEMANDED, RESIDUAL, WANTED
+from opspace_control.control.limits.applied_forces import set_force_share
 from opspace_control.control.limits.contact_forces import decide_forces, write_singular_reactions
-from opspace_control.control.limits.effects import find_efforts, react, write_residual
-from opspace_control.control.limits.grip_efforts import add_grip_efforts
+from opspace_control.control.limits.effects import (
+    find_efforts,
+    start_from_applied,
+    write_reactions,
+    write_residual,
+)
 from opspace_control.control.singular.transfer import add_correction, add_singular_torque
 from opspace_control.dynamics.responses import motion_torques
 from opspace_control.tasks.posture import feed_efforts
+
+# Rows of ``BoundedScratch.tau_ref`` and ``ContactForces.reference``: of q̈_ref, and of q̈_null.
+REFERENCE, PLAIN = range(2)
 
 
 @rare
@@ -26,44 +33,59 @@ def find_posture_torques(data, tau):
 
 
 @rare
-def refer_efforts(data, grasping, reference, tau_null):
+def refer(data, grasping, reference, tau_null):
     """
-    Write constraint forces and efforts without multipliers; ``FORCE`` becomes ``APPLIED``.
+    Write efforts and constraint forces without multipliers; ``FORCE`` becomes that of the stack.
 
-    Reference 0 is of q̈_ref, 1 of q̈_null, which take the efforts ``tau_null`` (nv,).
+    ``reference`` is ``REFERENCE``, of q̈_ref, or ``PLAIN``, of q̈_null; the motion takes the efforts
+    ``tau_null`` (nv,).
     """
     contacts, stack = data.scratch.bounded.contacts, data.results.stack
-    for r in range(contacts.force.size, stack.shape[1]):
-        stack[FORCE, r] = stack[APPLIED, r]
-    react(data, 0)
-    decide_forces(data, 0, reference == 0)
-    for c in range(contacts.force.size):
-        contacts.reference[reference, c] = contacts.force[c]
-    write_residual(data, stack[WANTED if reference == 0 else DEMANDED], 0)
-    if reference == 0:
+    start_from_applied(data)
+    write_reactions(data, 0)
+    if data.cycle.forces_decided:
+        decide_forces(data, 0, reference == REFERENCE)
+        for c in range(contacts.force.size):
+            contacts.reference[reference, c] = contacts.force[c]
+    write_residual(data, stack[WANTED if reference == REFERENCE else DEMANDED], 0)
+    if reference == REFERENCE:
         add_correction(data, stack[RESIDUAL])
-    find_efforts(data, grasping, 0, tau_null, contacts.effort[reference])
+    find_efforts(data, grasping, 0, tau_null, data.scratch.bounded.tau_ref[reference])
 
 
 @rare
-def write_effort_references(data, grasping):
+def find_effects_of_reducible(data, grasping):
+    """Write w and the changes of contact forces by the forces that may be reduced, from 0 to 1."""
+    bounded = data.scratch.bounded
+    applied, tau, force = bounded.applied, bounded.tau_ref[REFERENCE], (
+        bounded.contacts.reference[REFERENCE])
+    set_force_share(data, 0.0)
+    refer(data, grasping, REFERENCE, bounded.tau_null)
+    for k in range(tau.size):
+        applied.effort[k] = tau[k]
+    for c in range(force.size):
+        applied.reaction[c] = force[c]
+    set_force_share(data, 1.0)
+    refer(data, grasping, REFERENCE, bounded.tau_null)
+    for k in range(tau.size):
+        applied.effort[k] = tau[k] - applied.effort[k]
+    for c in range(force.size):
+        applied.reaction[c] = force[c] - applied.reaction[c]
+
+
+@rare
+def write_effort_references(data, grasping, reducible):
     """Write the efforts of q̈_ref, and of q̈_null for the plain problem, from ``tau_posture``."""
     cycle, bounded = data.cycle, data.scratch.bounded
-    tau_posture, tau_null, tau_ref = bounded.tau_posture, bounded.tau_null, bounded.tau_ref
+    tau_posture, tau_null = bounded.tau_posture, bounded.tau_null
     for k in range(tau_null.size):
         tau_null[k] = tau_posture[k]
     add_singular_torque(data, tau_null)
     if cycle.forces_decided:
         write_singular_reactions(data)
-        if cycle.singular_active:
-            refer_efforts(data, grasping, 1, tau_posture)
-        refer_efforts(data, grasping, 0, tau_null)
-        return
-    for k in range(tau_ref.size):
-        tau_ref[k] = tau_null[k]
-    add_balanced_efforts(data, tau_ref)
-    add_balanced_efforts(data, tau_posture)
-    if cycle.reactions_exerted:
-        add_grip_efforts(data, grasping, False, tau_ref)
-        if cycle.singular_active:
-            add_grip_efforts(data, grasping, True, tau_posture)
+    if cycle.singular_active:
+        refer(data, grasping, PLAIN, tau_posture)
+    if reducible:
+        find_effects_of_reducible(data, grasping)
+    else:
+        refer(data, grasping, REFERENCE, tau_null)

@@ -17,7 +17,6 @@ import math
 from opspace_control.compiled import rare
 from opspace_control.control.constraints.constraint_law import constraint_response
 from opspace_control.control.data import CONSTRAINT_FORCE, WANTED
-from opspace_control.control.limits.applied_forces import add_share
 from opspace_control.control.limits.grip_efforts import add_shares
 from opspace_control.control.limits.kinds import (
     APPLIED_SHARE,
@@ -127,7 +126,6 @@ def couple_row(data, w):
             add_scaled(coupling, response[i], K[i], coupling.size)
     for x in range(w + 1):
         gram[x] = dot_product(projection[x], response, n)
-    add_share(data, w)
     bound_rows.mobility[w], bound_rows.offset[w] = gram[w], 0.0
 
 

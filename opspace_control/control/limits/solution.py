@@ -9,14 +9,14 @@ Bounds are the first level of it: what they attain alone, the tasks below keep.
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.data import APPLIED, FORCE, RESIDUAL, SCALE, WANTED
+from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.applied_forces import reduce_forces
 from opspace_control.control.limits.bound_rows import bound_number, keep_states
+from opspace_control.control.limits.effects import start_from_applied
 from opspace_control.control.limits.kinds import (
     CONTACT_FORCE,
     DISTANCE,
     EFFORT,
-    FORCE_SHARE,
     KINDS,
     softness_of,
 )
@@ -112,7 +112,7 @@ def record_active(data, count, plain):
         keep_states(data, count)
     for w in range(count):
         kind, side = bound_rows.kind[w], side_of(data.scratch.bounded.problem, w)
-        if kind in (CONTACT_FORCE, DISTANCE, FORCE_SHARE):
+        if kind >= KINDS:
             if not plain:
                 if kind == DISTANCE:
                     distance_active[bound_rows.dof[w]] = side
@@ -137,8 +137,7 @@ def read_forces(data, count):
     for w in range(count):
         bound_rows.force[w] = f[w]
     reduce_forces(data, count)
-    for r in range(6 * data.demand.constraints.size, stack.shape[1]):
-        stack[FORCE, r] = stack[APPLIED, r]
+    start_from_applied(data)
     for level in range(problem.truncated.size):
         first, last = problem.levels[level], problem.levels[level + 1]
         for i in range(first, last):

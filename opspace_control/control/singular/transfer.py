@@ -41,16 +41,6 @@ def add_response(data, applied, tau):
 
 
 @rare
-def add_efforts(data, forces, tau):
-    """Add to tau (nv,) what drives exert for forces of the stack (k,)."""
-    robot, force = data.robot, data.scratch.joint_force
-    add_response(data, forces, tau)
-    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, forces, force,
-                   data.scratch.wrench)
-    project_forces(robot.nodes, robot.states, force, tau)
-
-
-@rare
 def add_singular_torque(data, tau):
     """
     Add the joint forces of singular directions to tau (nv,), with the reactions at limits.

@@ -66,10 +66,8 @@ def stack_constraint(constraint, points, e, cycle, states, responds, stack):
 @called
 def stack_task(task, points, e, cycle, states, sensors, stack):
     """Place a task's point; write its rows, accelerations less those of the reference motion."""
-    point, limited = points[e], cycle.limited
-    if cycle.force_share < 1.0:
-        limited += 1
-    demand_pose(task, point, cycle.origin, states, sensors, cycle.dt, limited, cycle.R)
+    point, at_limits = points[e], cycle.limited > 0 or cycle.force_share < 1.0
+    demand_pose(task, point, cycle.origin, states, sensors, cycle.dt, at_limits, cycle.R)
     axes, a = point.axes, point.a
     if task.turned or task.relative:
         for k in range(2):
