@@ -106,8 +106,9 @@ def test_has_every_kernel():
     for module in pkgutil.walk_packages(opspace_control.__path__, 'opspace_control.'):
         if module.name.split('.')[1] in library.FOLDERS:
             importlib.import_module(module.name)
-    kernels = {each.name for each in gc.get_objects()
-               if type(each) is Kernel and each.name.startswith('opspace_control.')}
+    kernels = {each.name for name, module in list(sys.modules.items())
+               if name.startswith('opspace_control.')
+               for each in vars(module).values() if type(each) is Kernel}
     built = {f'{job.function.__module__}.{job.function.__qualname__}' for job in build.jobs()}
     assert built == kernels
 

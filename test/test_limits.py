@@ -8,6 +8,7 @@ from opspace_control import ControlError
 from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.kinds import (
     ALL_KINDS,
+    APPLIED_SHARE,
     DISTANCE_RATE,
     EFFORT,
     FORCE_COMPONENT,
@@ -96,6 +97,6 @@ def test_each_kind_of_a_joints_limits_has_its_value_its_unit_and_its_bounds():
     found = [_of_kind(limits, rates, kind, a, tau) for kind in ALL_KINDS]
     np.testing.assert_array_equal(found, [
         (1.5, 3.0, -3.0, 3.0), (0.5, 5.0, -4.0, np.inf), (3.5, 7.0, -np.inf, 6.0),
-        (0.5, 5.0, -np.inf, 5.0), [np.nan] * 4, [np.nan] * 4])
+        (0.5, 5.0, -np.inf, 5.0), *[[np.nan] * 4] * 3])
     assert [KIND_TABLE[kind].quantity for kind in ALL_KINDS[KINDS:]] == [
-        FORCE_COMPONENT, DISTANCE_RATE]
+        FORCE_COMPONENT, APPLIED_SHARE, DISTANCE_RATE]
