@@ -44,7 +44,8 @@ from opspace_control.spatial.eigen import reflect_back, smooth_step
 
 # A direction may be singular at scaled eigenvalues below this times its scaled displacement. Arms
 # near full extension have curvatures of 1 to 3 in these units: there both terms of x(η) are alike.
-# At most at so many times the eigenvalue of truncation.
+# At most at so many times the eigenvalue of truncation. The first saves eigenvectors and changes no
+# result, see doc/measurements/constants.md, where half and twice of all of these are.
 _CURVED = 12.0
 _WIDEST = 16.0
 # Of the s at which directions are truncated: below, the displacement is reduced, as w may change
