@@ -34,18 +34,30 @@ def measure():
             *_compare('Talos, both hands', 'talos', talos.path(), talos.hands, talos.start)]
 
 
+def _state(model, middle, rng):
+    """Return a random state near a posture, well within the limits of joints."""
+    q = model.integrate(middle, rng.uniform(-0.2, 0.2, model.nv), 1.0)
+    lower, upper = model.lower_position_limits, model.upper_position_limits
+    for k in np.flatnonzero(np.isfinite(upper - lower)):
+        margin = 0.2 * (upper[k] - lower[k])
+        i = model.q_index[k]
+        q[i] = min(max(q[i], lower[k] + margin), upper[k] - margin)
+    return RobotState(model, q, 0.1 * rng.uniform(-1.0, 1.0, model.nv) * np.minimum(
+        model.velocity_limits, 5.0))
+
+
 def _compare(words, key, path, hands, start):
     model, rng = RobotModel.from_urdf_file(path), np.random.default_rng(0)
     middle = model.neutral()
     for name, value in start.items():
         middle[model.q_index[model.dof_index(name)]] = value
-    states = [RobotState(model, model.integrate(middle, rng.uniform(-0.2, 0.2, model.nv), 1.0),
-                         rng.uniform(-0.5, 0.5, model.nv)) for _ in range(_STATES)]
+    states = [_state(model, middle, rng) for _ in range(_STATES)]
     tasks = partial(map, PoseTask, hands)
     bare, rejecting = (OperationalSpaceController(model, tasks()) for _ in range(2))
-    limits = JointLimits(model, acceleration=1e4)  # none of which is met
+    limits = JointLimits(model, acceleration=1e4)  # none of which is met, nor efforts
     limited, overcoming, both = (
-        OperationalSpaceController(model, tasks(), limits=limits) for _ in range(3))
+        OperationalSpaceController(model, tasks(), limits=limits, effort_limits=1e6)
+        for _ in range(3))
     for controller in (rejecting, both):
         controller.disturbance = DisturbanceObserver(20.0, **_BOUNDS)
     for controller in (overcoming, both):
