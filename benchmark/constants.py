@@ -113,7 +113,8 @@ def main():
     for constant in arguments.constants or CONSTANTS:
         path, name, value, others = values_of(constant)
         for other in others:
-            rows.append((f'`{constant}`, {value:g}', f'{other:g}', measure(path, name, other)))
+            rows.append((f'`{Path(*path.parts[1:])}`, `{name}`, {value:g}', f'{other:g}',
+                         measure(path, name, other)))
             print(table(rows[-1:]).splitlines()[-1], file=sys.stderr)
     text = table(rows)
     print(text)

@@ -107,8 +107,9 @@ def test_it_leaves_when_told_to_pull_and_to_move(rig):
     goals = rig.network.publisher(PoseStamped, f'{CONTROLLER}/tip/target_pose')
     here.pose.position.z += 0.03
     goals.publish(here)
-    rig.network.expect(lambda: abs(
+    rig.network.expect(lambda: rig.poses[-1] is not here and abs(
         rig.poses[-1].pose.position.z - here.pose.position.z) < 1e-3, 20.0)
+    rig.run(0.1)
     assert rig.pressed() == 0.0
     rig.set('tip.force_axes', 'z')
     rig.want(-WANTED)
