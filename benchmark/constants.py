@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 from figures import put_into
 
 GOALS, SECONDS = 20, 7.0  # for each robot, and for each goal
@@ -39,10 +40,6 @@ CONSTANTS = tuple(f'{module}.{name}' for module, names in {
 }.items() for name in names)
 
 
-def _count(flags):
-    return int(sum(flags))
-
-
 def summary():
     """Return what became of the goals with the package that is imported."""
     import at_rest
@@ -50,9 +47,9 @@ def summary():
     outcomes = [[at_rest.seek(robot, goal) for goal in at_rest.random_goals(robot, GOALS)]
                 for robot in at_rest.robots() if robot.name in ROBOTS]
     return {
-        'left': [_count(each.left > at_rest.REACHED for each in goals) for goals in outcomes],
+        'left': [sum(each.left > at_rest.REACHED for each in goals) for goals in outcomes],
         'away': sum(each.left for goals in outcomes for each in goals),
-        'moving': [_count(each.moving > at_rest.REST for each in goals) for goals in outcomes],
+        'moving': [sum(each.moving > at_rest.REST for each in goals) for goals in outcomes],
         'fastest': [max(each.moving for each in goals) for goals in outcomes],
         'step': [max(each.step for each in goals) for goals in outcomes]}
 
@@ -107,7 +104,7 @@ def main():
     parser.add_argument('--summary', action='store_true', help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.summary:
-        print(json.dumps(summary(), default=float))
+        print(json.dumps(summary(), default=np.generic.item))
         return
     rows = [(_KEPT, '', measure())]
     for constant in arguments.constants or CONSTANTS:

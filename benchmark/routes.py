@@ -174,6 +174,5 @@ def _spawn(environment, *arguments):
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-
 if __name__ == '__main__':
     sys.exit(main())

@@ -112,6 +112,14 @@ def attached(loop, servo):
     return link
 
 
+@pytest.fixture
+def connected(start, model):
+    """Return a servo, the loop that runs it, and the link of its node."""
+    servo = make_servo(model)
+    loop = start(servo)
+    return servo, loop, attached(loop, servo)
+
+
 def change(servo, k):
     """Do to a servo what a node does in its cycle k."""
     tasks, posture = servo.controller.tasks, servo.controller.posture
@@ -200,11 +208,9 @@ def test_a_node_that_looks_seldom(start, model):
     np.testing.assert_allclose(tau, here.tau, atol=1e-9)
 
 
-def test_a_hold_and_a_trip(start, model):
+def test_a_hold_and_a_trip(connected, model):
     """A trip of the node brakes the robot, and stays until it is held again."""
-    servo = make_servo(model)
-    loop = start(servo)
-    link = attached(loop, servo)
+    servo, loop, link = connected
     loop.ask('activate', (1.0).hex())
     q, v = state(model, 0)
 
@@ -227,11 +233,9 @@ def test_a_hold_and_a_trip(start, model):
     np.testing.assert_allclose(tau, rest, atol=1e-6)
 
 
-def test_feedback_while_there_is_no_room_for_messages(start, model):
+def test_feedback_while_there_is_no_room_for_messages(connected, model):
     """What cannot be sent yet is not forgotten with what was computed for feedback alone."""
-    servo = make_servo(model)
-    loop = start(servo)
-    link = attached(loop, servo)
+    servo, loop, link = connected
     loop.ask('activate', (1.0).hex())
     q, v = state(model, 0)
     loop.cycle(1.001, q, v)
@@ -254,11 +258,9 @@ def test_feedback_while_there_is_no_room_for_messages(start, model):
     assert (task.kp == 123.0).all()
 
 
-def test_the_node_dies(start, model):
+def test_the_node_dies(connected, model):
     """Goals are held for the time-out; then the robot is damped, and released with no effort."""
-    servo = make_servo(model)
-    loop = start(servo)
-    link = attached(loop, servo)
+    _, loop, link = connected
     link.memory.frame['timeout'][0] = 100_000_000
     loop.ask('activate', (1.0).hex())
     q, v = state(model, 0)
@@ -435,11 +437,9 @@ def test_a_path_that_is_in_use(program, start, model, tmp_path):
     assert not link.memory.is_there()
 
 
-def test_no_reader_sees_half_a_cycle(start, model):
+def test_no_reader_sees_half_a_cycle(connected):
     """While cycles and messages go on, what is read is of one cycle, and nothing waits or locks."""
-    servo = make_servo(model)
-    loop = start(servo)
-    link = attached(loop, servo)
+    servo, loop, link = connected
     loop.ask('activate', (9.9).hex())
     print('spin 4000', file=loop.process.stdin, flush=True)
     seen, end = [], time.monotonic() + 60.0

@@ -114,4 +114,5 @@ class PluginRoute(TopicRoute):
         endpoints.repeat(1.0 / self.parameters['plugin.rate'], cycle.step)
         return f"in the plug-in '{self.parameters['plugin.name']}'"
 
+
 ROUTES = {'topic': TopicRoute, 'plugin': PluginRoute}

@@ -72,8 +72,9 @@ def move_to_reference(data, a_ref):
 
     ``a_ref = q̈_null + A⁻¹ (J_tᵀ f_s + J_cᵀ λ_s + τ_s)``, τ_s the reactions of joints at limits. Of
     ``WANTED`` of tasks what that motion does is subtracted, and ``CORRECTION``; of ``FORCE`` of
-    tasks f_s. Those of constraints, and ``REACTION``, are not valid until `react`. The entries of
-    a_ref at passive joints are not their accelerations: their own response is not in them.
+    tasks f_s. Those of constraints, and ``REACTION``, are not valid until `write_reactions`. The
+    entries of a_ref at passive joints are not their accelerations: their own response is not in
+    them.
     """
     cycle, bounded, mobility = data.cycle, data.scratch.bounded, data.results.Lambda_inverse
     directions, constrained = bounded.directions, 6 * data.demand.constraints.size
