@@ -100,3 +100,39 @@ def test_a_single_joint_with_all_six_axes():
     inertia = model.mass_matrix(state)[0, 0]
     free = model.inverse_dynamics(state, np.zeros(1))[0]
     assert (torque[0] - free) / inertia == pytest.approx(greatest, abs=1e-9)
+
+
+@pytest.mark.parametrize(('robot', 'hands', 'start'), [
+    ('arm_7r.urdf', ('hand',), {'joint_2': 0.5, 'joint_4': 1.4, 'joint_6': 0.8}),
+    ('dual_arm.urdf', ('l_hand', 'r_hand'), {'l_elbow': -1.7, 'r_elbow': -1.7})])
+def test_an_effort_is_bounded_in_the_cycle_in_which_it_passes_its_limit(robot, hands, start):
+    """The bound is a row of the first problem: the next cycle of the same state is the same."""
+    model = RobotModel.from_urdf((share_directory() / 'urdf' / robot).read_text())
+    home = model.neutral()
+    for name, angle in start.items():
+        home[model.q_index[model.dof_index(name)]] = angle
+    tasks = [PoseTask(hand, priority=k) for k, hand in enumerate(hands)]
+    controller = OperationalSpaceController(
+        model, tasks, PostureTask(target=home), limits=JointLimits(model), effort_limits=1e4)
+    records, cut, rng = controller._kept.records, 0, np.random.default_rng(0)
+    records['gravity_torque'] = np.inf
+    for _ in range(20):
+        state = RobotState(model, home + rng.uniform(-0.3, 0.3, model.nq), np.zeros(model.nv))
+        for task in tasks:
+            goal = model.forward_kinematics(state, task.frame)[task.frame]
+            goal[:3, 3] += rng.uniform(-0.03, 0.03, 3)
+            task.set_target(goal)
+        controller._effort_limits[:], records['active'] = 1e4, 0
+        free, at_rest = controller.compute_torque(state), model.gravity(state)
+        strained = abs(free - at_rest).argmax()
+        half_way = 0.5 * abs(free + at_rest)[strained]
+        if controller.limit_solutions or half_way >= abs(free[strained]):
+            continue
+        controller._effort_limits[strained] = half_way
+        first, cut = controller.compute_torque(state), cut + 1
+        a = controller._arguments.storage.results.a_task
+        assert 'effort' in [limit.limit for limit in controller.active_limits]
+        np.testing.assert_allclose(
+            a, model.forward_dynamics(state, first), atol=1e-6 * abs(a).max())
+        np.testing.assert_allclose(first, controller.compute_torque(state), atol=1e-6)
+    assert cut > 5

@@ -38,8 +38,8 @@ from opspace_control.control.limits.grip_efforts import (
     grips_are_planned,
     leave_grip_efforts,
 )
-from opspace_control.control.limits.keeping import keep_limits, respond_to_stack
-from opspace_control.control.limits.limit_check import activate_cut_efforts, begin_limits
+from opspace_control.control.limits.keeping import keep_efforts, keep_limits, respond_to_stack
+from opspace_control.control.limits.limit_check import begin_limits, within_effort_limits
 from opspace_control.control.limits.limit_law import bound_motion, faded
 from opspace_control.control.limits.repulsion import repel
 from opspace_control.control.limits.resting import find_resting
@@ -76,8 +76,7 @@ from opspace_control.tasks.trajectory_law import advance_targets
 # acceleration limits; the rest damps oscillations between two joint motions of one direction.
 # Robots that drift need all of it to return.
 _POSTURE_SHARE = 0.15
-# Time in which that part changes, s.
-_TIME = 0.03
+_TIME = 0.03  # s, in which that part changes
 
 
 @called
@@ -284,15 +283,18 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         if demand.friction.size > 0:
             respond_to_stack(data)
         results.stack[RESIDUAL, :] = 0.0
+    while True:
+        move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
+        if cycle.problems > 0:
+            add_bound_forces(cycle.bound_count, bounded.bound_rows, tau)
+            add_limit_reactions(bounded.directions, tau)
+        complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
+        if not keeps or cycle.problems > 0 or within_effort_limits(
+                nodes, limits, bounded.gravity_rates, bounds.efforts, tau):
+            break
+        keep_efforts(data, grasping, tau)
     cycle.singular_share = faded(
         cycle.singular_share, cycle.singular_active, dt, _TIME) if keeps else 0.0
-    move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
-    if cycle.problems > 0:
-        add_bound_forces(cycle.bound_count, bounded.bound_rows, tau)
-        add_limit_reactions(bounded.directions, tau)
-    complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
-    if keeps and cycle.problems == 0:
-        activate_cut_efforts(nodes, limits, bounds.efforts, tau)
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)
     apply_torque(demand.disturbance, tau)
     overcome_friction(demand.friction, robot, demand, results, scratch, v, tau)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import inlined, kernel
+from opspace_control.compiled import inlined, kernel, rare
 from opspace_control.dynamics.articulated_body import body_inertia, joint_inertia, propagate_inertia
 from opspace_control.dynamics.data import NODE_STATE, make_points, nan_filled
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
@@ -184,6 +184,20 @@ def gather_torques(nodes, passive_torque, a, states, tau):
                 tau[node.v_index] = dot(s.f, s.S) + node.armature * a[node.v_index]
         if node.parent >= 0:
             add_six(states[node.parent].f, s.f)
+
+
+@rare
+def restore_loads(nodes, states, gravity, v, a):
+    """
+    Write the links' forces ``f`` of a motion (nv,) and no others; ``z`` is zero.
+
+    As before wrenches were added to them and `gather_torques` summed them.
+    """
+    for i in range(nodes.size):
+        move_node(nodes, i, v, a, states)
+        load_node(nodes, i, gravity, states)
+        for r in range(6):
+            states[i].z[r] = 0.0
 
 
 @kernel

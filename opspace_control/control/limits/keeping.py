@@ -51,6 +51,7 @@ from opspace_control.control.limits.solution import (
     start_forces,
 )
 from opspace_control.control.singular.transfer import add_correction, move_to_stack
+from opspace_control.dynamics.hybrid_dynamics import restore_loads
 from opspace_control.dynamics.responses import apply_wrenches, forward_response
 
 # The free values of effort rows are corrected so often at most: the grasp force does not follow
@@ -148,15 +149,35 @@ def respond_to_stack(data):
                      data.results.a_task)
 
 
-@inlined
-def keep_limits(data, grasping, any_resting, tau):
+@rare
+def keep_bounds(data, grasping, tau):
     """
-    Solve the problem with bounds where the stack's forces violate limits.
+    Solve the problem with bounds; ``tau`` (nv,) is scratch.
 
     Afterwards ``FORCE`` and ``REACTION`` are relative to q̈_null, complete but for grips.
     """
+    solve_within_limits(data, grasping, tau)
+    if data.demand.constraints.size > 0 and not (
+            data.cycle.has_passive or data.cycle.forces_decided):
+        exert_reactions(data)
+    move_to_stack(data)
+    if data.cycle.forces_decided:
+        stack = data.results.stack
+        exert_internal(data.scratch.bounded.contacts, stack[FORCE], stack[REACTION])
+
+
+@rare
+def keep_efforts(data, grasping, tau):
+    """Do so where efforts alone pass their limits, after `move_joints_by_forces`."""
+    restore_loads(data.robot.nodes, data.robot.states, data.cycle.gravity[:], data.v,
+                  data.results.a_null)
+    keep_bounds(data, grasping, tau)
+
+
+@inlined
+def keep_limits(data, grasping, any_resting, tau):
+    """Solve the problem with bounds where motion or contact forces violate limits."""
     robot, stack = data.robot, data.results.stack
-    constrained = 6 * data.demand.constraints.size
     respond_to_stack(data)
     if grasping.grasps.size > 0:
         write_residual(data, stack[WANTED], 0)
@@ -170,9 +191,6 @@ def keep_limits(data, grasping, any_resting, tau):
             and within_distance_bounds(robot.collision, data.scratch.bounded.distances,
                                        data.memory.distance_active, data.results.a_task,
                                        ROUNDING * data.cycle.distance_braking)):
-        solve_within_limits(data, grasping, tau)
-        if constrained > 0 and not data.cycle.has_passive and not data.cycle.forces_decided:
-            exert_reactions(data)
-        move_to_stack(data)
-    if data.cycle.forces_decided:
+        keep_bounds(data, grasping, tau)
+    elif data.cycle.forces_decided:
         exert_internal(contacts, stack[FORCE], stack[REACTION])

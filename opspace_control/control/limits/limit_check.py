@@ -36,7 +36,7 @@ def within_limits(nodes, limits, rates, a):
     """
     Return whether no limit is active, and no acceleration (nv,) goes beyond any.
 
-    Efforts are not known here: `activate_cut_efforts` finds those that are cut.
+    Efforts are not known yet: `within_effort_limits` looks at them.
     """
     for k in range(limits.size):
         limit = limits[k]
@@ -50,9 +50,10 @@ def within_limits(nodes, limits, rates, a):
 
 
 @called
-def activate_cut_efforts(nodes, limits, effort_limits, tau):
-    """Activate the limits of efforts that this cycle cuts, for the next one."""
+def within_effort_limits(nodes, limits, rates, effort_limits, tau):
+    """Return whether no effort (nv,) that the motion determines passes its limit."""
     for k in range(limits.size):
-        if is_limited(nodes, limits[k]) and limits[k].determined and (
-                abs(tau[k]) > effort_limits[k]):
-            limits[k].active[EFFORT] = 1 if tau[k] > 0.0 else -1
+        if is_limited(nodes, limits[k]) and (
+                beyond(limits[k], rates, effort_limits[k], k, EFFORT, tau, tau) > ROUNDING):
+            return False
+    return True
