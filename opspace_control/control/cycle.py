@@ -24,11 +24,7 @@ from opspace_control.control.grasping.load_sharing import plan_loads, share_load
 from opspace_control.control.grasping.minimum_effort import minimise_effort
 from opspace_control.control.limits.bound_rows import add_bound_forces
 from opspace_control.control.limits.contact_forces import begin_contacts, contact_bounds_apply
-from opspace_control.control.limits.distances import (
-    bound_distances,
-    find_distances,
-    follow_pairs,
-)
+from opspace_control.control.limits.distances import bound_distances, find_distances, follow_pairs
 from opspace_control.control.limits.drive_friction import leave_efforts, overcome_friction
 from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
@@ -43,6 +39,7 @@ from opspace_control.control.limits.limit_check import begin_limits, within_effo
 from opspace_control.control.limits.limit_law import bound_motion, faded
 from opspace_control.control.limits.repulsion import repel
 from opspace_control.control.limits.resting import find_resting
+from opspace_control.control.limits.unexpected_motion import widen_bounds
 from opspace_control.control.singular.direction_law import perturb
 from opspace_control.control.singular.direction_motion import (
     clear_singular_forces,
@@ -260,6 +257,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     begin_limits(cycle, nodes, robot.supports, constraints, limits)
     leave_grip_efforts(cycle, robot.supports, grasping, limits)
     evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
+    widen_bounds(demand.disturbance, cycle, limits, keeps, v, results.a_task)
     begin_contacts(cycle, robot, constraints, bounded.contacts, memory.contact_active,
                    scratch.small)
     follow_pairs(robot.collision, memory, bounded.distances.states)

@@ -46,9 +46,11 @@ class Robot(NamedTuple):
 class Disturbance(NamedTuple):
     """Unknown joint forces that tasks compensate along their axes of motion."""
 
-    memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, without filter and limit
-    flags: np.ndarray  # (3,) int: whether there is a last state; whether the forces are frozen;
-    #                    whether ``RESIDUAL_TORQUE`` is that of this cycle
+    memory: np.ndarray  # (ROWS + 4, nv): that of `momentum_observer`, without filter and limit;
+    #                     ε of `unexpected_motion`, rad/s² or m/s²; the velocity of the last cycle
+    flags: np.ndarray  # (4,) int: whether there is a last state; whether the forces are frozen;
+    #                    whether ``RESIDUAL_TORQUE`` is that of this cycle; whether the last one has
+    #                    found accelerations
     rate: np.ndarray  # (1,) of the filter of forces, 1/s
     tasks: np.ndarray  # (t, 14) force of each task that compensates, along its axes, N and N m; its
     #                    greatest force and moment, N and N m, -1: it does not compensate; the

@@ -1,0 +1,72 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Acceleration limits of joints leave what it takes to overcome unknown friction."""
+
+import numpy as np
+from robots import joint, link, robot
+
+from opspace_control import (
+    DisturbanceObserver,
+    JointLimits,
+    OperationalSpaceController,
+    PositionTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.simulation import Reality, SimulatedRobot
+
+DT = 1e-3
+FRICTION, ACCELERATION = 60.0, 0.5  # N, m/s²: the torso of 41 kg takes 20 N
+REACH, GOAL = 0.2, 0.5              # m, of the arm, of the hand
+BOUNDS = {'max_force': 60.0, 'max_moment': 20.0}  # N, N·m
+
+
+def slide(name, parent, child, upper):
+    """Return a prismatic joint along x, with an upper limit, m."""
+    return joint(name, parent, child, 'prismatic', inner=(
+        '<axis xyz="1 0 0"/>'
+        f'<limit lower="-1" upper="{upper}" effort="500" velocity="1"/>'))
+
+
+# A heavy torso with a light arm, both along x.
+URDF = robot(link('base'), slide('torso', 'base', 'trunk', 1.0), link('trunk', 40.0),
+             slide('arm', 'trunk', 'hand', REACH), link('hand', 1.0))
+
+
+def course(observer, friction):
+    """Return errors of the hand, m, and positions and velocities of both joints, (k, 2), in 4 s."""
+    model = RobotModel.from_urdf(URDF)
+    plant = SimulatedRobot(URDF, timestep=DT, joint_friction=False,
+                           reality=Reality(coulomb={'torso': friction}))
+    controller = OperationalSpaceController(
+        model, [PositionTask('hand', axes='x')],
+        limits=JointLimits(model, acceleration={'torso': ACCELERATION, 'arm': 20.0}))
+    controller.disturbance = observer
+    state = RobotState(model, plant.positions, plant.velocities)
+    controller.compute_torque(state, dt=0.0)
+    controller.tasks['hand'].set_target([GOAL, 0.0, 0.0])
+    rows = []
+    for _ in range(4000):
+        state.update(plant.positions, plant.velocities)
+        efforts = controller.compute_torque(state, dt=DT)
+        plant.set_effort(dict(zip(model.dof_names, efforts.tolist(), strict=True)))
+        plant.step()
+        rows.append([GOAL - plant.frame_pose('hand')[0], plant.positions, plant.velocities])
+    return [np.array(each) for each in zip(*rows, strict=True)]
+
+
+def test_a_torso_that_sticks_moves_when_the_arm_is_at_its_limit():
+    """Which the rejection along axes of tasks does not see: with a free arm it moves no hand."""
+    errors, positions, velocities = course(DisturbanceObserver(20.0, **BOUNDS), FRICTION)
+    assert abs(errors[-500:]).max() < 1e-3
+    assert positions[:, 1].max() < REACH + 1e-3
+    assert abs(velocities).max() < 1.01
+    assert abs(course(None, FRICTION)[0][-1]) > 0.2
+
+
+def test_without_unknown_forces_the_acceleration_limit_is_as_it_is():
+    bare, observed = (course(observer, 0.0) for observer in (
+        None, DisturbanceObserver(20.0, **BOUNDS)))
+    accelerations = np.diff(observed[2][:, 0]) / DT
+    assert abs(accelerations).max() < 1.02 * ACCELERATION
+    np.testing.assert_allclose(observed[1], bare[1], atol=1e-4)
