@@ -19,6 +19,7 @@ DRIVE_FRICTION = np.dtype([
     ('viscous', np.float64),    # N·m·s/rad or N·s/m
     ('slip_velocity', np.float64),  # at which three quarters of the friction act, rad/s or m/s
     ('horizon', np.float64),    # s
+    ('level', np.float64),      # dry friction at the velocity of the cycle, without its sign
     ('effort', np.float64),     # that overcame it in the last cycle, N·m or N
 ], align=True)
 NO_DRIVE_FRICTION = np.empty(0, DRIVE_FRICTION)
@@ -41,9 +42,9 @@ def friction_level(dof, v):
 
 @inlined
 def overcoming_effort(dof, v, acceleration):
-    """Return the effort that overcomes friction, see `DriveFriction`."""
+    """Return the effort that overcomes friction of a ``level``, see `DriveFriction`."""
     heading = math.tanh((v + dof.horizon * acceleration) / dof.slip_velocity)
-    return friction_level(dof, v) * heading + dof.viscous * v
+    return dof.level * heading + dof.viscous * v
 
 
 class DriveFriction(DofQuantities):

@@ -23,6 +23,7 @@ from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
 from opspace_control.dynamics.kinematics import place_node, weigh_node, write_velocity
 from opspace_control.dynamics.preparation import GRAVITY, prepared
+from opspace_control.spatial.six import add_six
 from opspace_control.spatial.vectors import dot
 
 
@@ -63,10 +64,10 @@ def gather_momentum(nodes, states, gravity, v, p, rate):
             rate[node.v_index] = dot(s.B, s.S)
             if node.carrier >= 0:
                 rate[node.v_index] += power_of_axis(states[node.carrier].V, s.S, s.z)
+        if node.parent >= 0:
+            add_six(states[node.parent].z, s.z)
+            add_six(states[node.parent].B, s.B)
         for r in range(6):
-            if node.parent >= 0:
-                states[node.parent].z[r] += s.z[r]
-                states[node.parent].B[r] += s.B[r]
             s.z[r] = 0.0
 
 

@@ -47,6 +47,7 @@ def advance_residual(nodes, gains, started, memory, dt):
     If not, nothing has changed. ``P_RATE`` becomes that with passive forces.
     """
     residual, p, rate = memory[RESIDUAL_TORQUE], memory[P], memory[P_RATE]
+    last_gain = share = 0.0  # most joints have the rate of the one before
     for k in range(p.size):
         rate[k] += memory[PASSIVE_TORQUE, k]
         # One by one: reassociation of floating point would cancel their sum in the test.
@@ -60,7 +61,9 @@ def advance_residual(nodes, gains, started, memory, dt):
         elif k >= 0 and started[0] != 0 and dt > 0.0:
             unknown = (p[k] - memory[P_BEFORE, k]) / dt - memory[APPLIED_TORQUE, k] - 0.5 * (
                 memory[RATE_BEFORE, k] + rate[k])
-            x = residual[k] - math.expm1(-gains[0, k] * dt) * (unknown - residual[k])
+            if gains[0, k] != last_gain:
+                last_gain, share = gains[0, k], -math.expm1(-gains[0, k] * dt)
+            x = residual[k] + share * (unknown - residual[k])
             residual[k] = min(max(x, -gains[1, k]), gains[1, k])
     for k in range(p.size):
         memory[P_BEFORE, k], memory[RATE_BEFORE, k] = p[k], rate[k]

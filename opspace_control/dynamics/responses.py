@@ -96,8 +96,9 @@ def respond_to_forces(nodes, states, moved, joint_force):
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
         for r in range(6):
-            s.z[r] = 0.0
-            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+            s.z[r] = s.B[r] = 0.0
+        if node.parent >= 0:
+            put(s.B, 0, six(states[node.parent].B, 0))
         if node.status != LOCKED and (moved is None or moved[i]):
             s.u -= dot(s.U, s.B) / s.D
             put(s.B, 0, six(s.B, 0) + s.u * six(s.S, 0))

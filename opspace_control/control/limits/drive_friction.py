@@ -18,12 +18,16 @@ from opspace_control.model.nodes import ACTIVE
 
 @inlined
 def leave_efforts(friction, bounds, left, v):
-    """Return the bounds with the effort limits, written to ``left`` (nv,), that friction leaves."""
+    """
+    Return the bounds with the effort limits, written to ``left`` (nv,), that friction leaves.
+
+    The ``level`` of dry friction at this velocity is that of `overcoming_effort`.
+    """
     for k in range(v.size):
         left[k] = bounds.efforts[k]
     for k in range(friction.size):
-        left[k] = max(left[k] - friction_level(friction[k], v[k])
-                      - friction[k].viscous * abs(v[k]), 0.0)
+        friction[k].level = friction_level(friction[k], v[k])
+        left[k] = max(left[k] - friction[k].level - friction[k].viscous * abs(v[k]), 0.0)
     return Bounds(left, bounds.joints)
 
 
