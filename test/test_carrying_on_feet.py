@@ -135,9 +135,10 @@ def test_it_carries_a_box_and_is_pushed():
     assert robot.squeeze == pytest.approx(FORCE, abs=0.5)
 
 
-@pytest.mark.parametrize('reach', [(0.5, -0.5, 0.3), (0.3, 0.4, -0.5)])
+@pytest.mark.parametrize('reach', [
+    (0.5, -0.5, 0.3), (0.3, 0.4, -0.5), (0.6, 0.0, 0.0), (0.7, 0.4, 0.2), (0.5, 0.0, -0.6)])
 def test_a_reach_with_a_box_that_the_arms_cannot_hold_is_given_up(reach):
-    """The gravity torque of the torso is bounded, that of arms in a grasp is shared."""
+    """Gravity torques are bounded, those of arms with their shares of the box and the squeeze."""
     robot = Carrying()
     goal = robot.grasp.task.pose
     goal[:3] += reach
@@ -145,5 +146,5 @@ def test_a_reach_with_a_box_that_the_arms_cannot_hold_is_given_up(reach):
     robot.run(2.5)
     assert np.linalg.norm(robot.grasp.task.error[:3]) > 0.1
     assert np.linalg.norm(robot.balance.error[:2]) < 2e-3
-    assert robot.feet_moved < 5e-3
+    assert robot.feet_moved < 2e-3
     assert robot.squeeze == pytest.approx(FORCE, abs=0.5)

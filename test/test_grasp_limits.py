@@ -5,6 +5,7 @@
 import numpy as np
 import pytest
 from carrying import Carriers
+from contact_optimum import Held
 from test_grasp import bench
 
 from opspace_control import JointLimits, Payload
@@ -23,7 +24,7 @@ def weak(made, part=0.8, count=1, chosen=None):
     """Leave some drives, the strongest, so much of what they exert; return the dofs and efforts."""
     records, limits = made.controller._kept.records, made.controller._arguments.bounds.efforts
     for name, value in (('lower', -np.inf), ('upper', np.inf), ('velocity', np.inf),
-                        ('slow', -1.0)):
+                        ('slow', -1.0), ('gravity_torque', np.inf)):
         records[name] = value
     limits[:] = np.inf
     effort = made.controller.compute_torque(made.state).copy()
@@ -77,6 +78,40 @@ def test_grips_do_what_is_planned_however_the_object_is_moved(how, options, accu
     assert abs(made.tau[k]) == pytest.approx(abs(effort), rel=1e-6)
     planned = made.grasp.wrenches[1:]
     np.testing.assert_allclose(made.wrenches(), planned, atol=accuracy * abs(planned).max())
+
+
+@pytest.mark.parametrize('seed', range(2))
+@pytest.mark.parametrize('name', ['dual_arm', 'talos'])
+def test_gravity_torques_of_arms_have_their_shares_of_the_object(name, seed):
+    """Their rates are those of efforts at rest, with the squeeze, along motions of the grasp."""
+    box = Payload.of_box(4.0, (0.3, 0.3, 0.3))
+    made = bench(name, seed, limits_of=unlimited, minimum=30.0, body=box)
+    weak(made, np.inf)
+    controller, model, records = (
+        made.controller, made.controller.model, made.controller._kept.records)
+
+    def at_rest(q):
+        made.state.update(q, np.zeros(model.nv))
+        controller.posture.set_target(q)
+        controller.compute_torque(made.state)
+        made.grasp.task.set_target(made.grasp.task.pose)
+        return controller.compute_torque(made.state).copy()
+
+    q = made.state.q.copy()
+    effort = at_rest(q)
+    rows = Held(made.grasp).rows(made.state)[0]
+    motion = np.random.default_rng(seed).uniform(-1.0, 1.0, model.nv)
+    motion -= np.linalg.pinv(rows) @ (rows @ motion)
+    records['gravity_torque'] = 2.0 * np.maximum(abs(effort), 1e-3)
+    at_rest(q)
+    bounded = np.isfinite(records['gravity_bound'])
+    assert bounded.sum() > 10
+    rates = controller._kept.scratch.gravity_rates @ motion
+    records['gravity_torque'] = np.inf
+    ahead, behind = (at_rest(model.integrate(q, motion, step)) for step in (1e-5, -1e-5))
+    expected = np.sign(effort) * (ahead - behind) / 2e-5
+    np.testing.assert_allclose(
+        rates[bounded], expected[bounded], atol=1e-5 * abs(expected).max())
 
 
 def box_scene(mass=3.0, **options):

@@ -50,14 +50,19 @@ def posture():
 
 
 class Standing:
-    """Talos on the floor: balance first, then trunk and height, then the hands, or a grasp."""
+    """
+    Talos on the floor: balance first, then trunk and height, then the hands, or a grasp.
 
-    def __init__(self, objects=(), grasps=()):
+    ``objects`` are in the hands if there are ``grasps``; else hands touch them, with tips of their
+    own, ``shapes``, and contacts, ``others``, which are open at first.
+    """
+
+    def __init__(self, objects=(), grasps=(), shapes=(), others=()):
         text, self.model = talos()
         self.simulated = SimulatedRobot(
             text, floating_base=True, floor=True, friction=FRICTION, joint_friction=False,
-            timestep=TIMESTEP, objects=objects,
-            shapes=[Shape(foot, (0.2, 0.12, 0.02), (0.0, 0.0, 0.01)) for foot in FEET])
+            timestep=TIMESTEP, objects=objects, contacts=bool(shapes), shapes=[
+                *(Shape(foot, (0.2, 0.12, 0.02), (0.0, 0.0, 0.01)) for foot in FEET), *shapes])
         self._dofs = [self.model.dof_index(name) for name in self.simulated.joint_names]
         q = posture()
         self.simulated.reset({name: q[self.model.q_index[dof]] for name, dof in zip(
@@ -72,13 +77,13 @@ class Standing:
         trunk = PoseTask('base_link', axes='rx ry rz', kp=50.0, kd=14.0, priority=1)
         self.controller = OperationalSpaceController(
             self.model, [self.balance, trunk, self.height, *self.hands],
-            PostureTask(target=q, kp=20.0, kd=9.0), constraints=self.contacts, grasps=grasps,
-            limits=JointLimits(self.model))
+            PostureTask(target=q, kp=20.0, kd=9.0), constraints=[*self.contacts, *others],
+            grasps=grasps, limits=JointLimits(self.model))
         self.controller.compute_torque(self.state)
         for contact in self.contacts:
             contact.set_gains(100.0)
             contact.close()
-        for thing in objects:
+        for thing in objects if grasps else ():
             for hand in HANDS:
                 self.simulated.grip(hand, thing.name)
         for grasp in grasps:
@@ -113,6 +118,10 @@ class Standing:
                        for contact in self.contacts)
             self.simulated.set_effort(tau[self._dofs])
             self.simulated.step()
+            self.stepped()
+
+    def stepped(self):
+        """Look at the robot after a step."""
 
 
 def test_squats():

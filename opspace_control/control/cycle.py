@@ -263,7 +263,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     follow_pairs(robot.collision, memory, bounded.distances.states)
     if keeps and not drifts:
         bound_gravity_torques(
-            cycle, nodes, robot.states, robot.supports, constraints, limits, v, bounded)
+            cycle, robot, demand, grasping, limits, v, bounded, scratch.small[1])
     any_resting = find_resting(limits, keeps and not drifts, dt, v)
     cycle.singular_control, cycle.resting_count = keeps and not any_resting, 0
     cycle.singular_active = cycle.stuck = False

@@ -261,6 +261,7 @@ class BoundedScratch(NamedTuple):
     tau_ref: np.ndarray = '2 nv'  # efforts where all multipliers are 0: of q̈_ref, corrected where
     # rows are not exact, and of q̈_null
     carried: np.ndarray = 'n 4'  # masses and first moments of subtrees
+    gripped: np.ndarray = 'n 6'  # wrenches of grips beyond them at rest, but for weights
     moment: np.ndarray = '4'  # of a subtree's weight
     moments: np.ndarray = '2 n'  # of `bound_moments`, kg m
     gravity_rates: np.ndarray = 'nv nv'  # rates of gravity torques

@@ -3,6 +3,9 @@
 """
 Limits of gravity torques g_k(q), kept as limits of positions are.
 
+Of the joint of a branch whose weight drives alone are sure to bear. In grasps that are planned, the
+branch has its grips' shares of the objects' weights, and g_k includes internal forces.
+
 A joint whose gravity torque takes all its effort cannot brake. So g_k has a limit of its own, a
 little below the effort limit, and approaches it at most so fast that it can stop there, by a row
 ``∇g_k · q̈`` of the uppermost level.
@@ -10,7 +13,8 @@ little below the effort limit, and approaches it at most so fast that it can sto
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import called, inlined, rare
+from opspace_control.control.limits.grip_weights import add_grips_at_rest
 from opspace_control.control.limits.kinds import GRAVITY_TORQUE
 from opspace_control.control.limits.limit_law import deactivate
 from opspace_control.dynamics.braking import braking_speed
@@ -18,6 +22,7 @@ from opspace_control.dynamics.data import OTHER, OWN
 from opspace_control.dynamics.weights import branch_end, gather_weights, gravity_torque_of, lift
 from opspace_control.model.nodes import ACTIVE, PASSIVE, PRISMATIC
 from opspace_control.spatial.eigen import smooth_step
+from opspace_control.spatial.vectors import dot
 
 # Part of the limit below which a gravity torque has no row; from twice as much on its row is exact.
 _LIGHT = 0.3
@@ -105,6 +110,16 @@ def moves_one_side(support):
 
 
 @inlined
+def has_passive_beyond(nodes, node):
+    """Return whether a joint beyond that of a node is passive."""
+    passive = 0
+    for i in range(node + 1, branch_end(nodes, node)):
+        if nodes[i].status == PASSIVE:
+            passive += 1
+    return passive > 0
+
+
+@inlined
 def is_open_branch(nodes, supports, constraints, node):
     """
     Return whether the branch beyond a joint has no passive joint and is held by nothing else.
@@ -114,23 +129,51 @@ def is_open_branch(nodes, supports, constraints, node):
     for e in range(constraints.size):
         if moves_one_side(supports[node, e]) and constraints[e].activation > 0.0:
             return False
-    passive = 0
-    for i in range(node + 1, branch_end(nodes, node)):
-        if nodes[i].status == PASSIVE:
-            passive += 1
-    return passive == 0
+    return not has_passive_beyond(nodes, node)
+
+
+@inlined
+def supports_branch(cycle, robot, constraints, node):
+    """
+    Return whether the drive of a joint has to bear the weight of its branch, whatever holds it.
+
+    Nothing else does in an open branch, nor where grips are planned. A contact of a robot that
+    floats may: it is not counted on, since its force may be as small as its bounds allow.
+    """
+    for e in range(constraints.size):
+        counts = cycle.has_passive if constraints[e].bounded else cycle.reactions_exerted
+        if not counts and moves_one_side(robot.supports[node, e]) and (
+                constraints[e].activation > 0.0):
+            return False
+    return not has_passive_beyond(robot.nodes, node)
+
+
+@rare
+def add_grip_gradient(nodes, states, node, side, gripped, row):
+    """Add the gradient (nv,) of ``S_k · w`` to a row, ``S_k · (S_j × w)``: w turns with links."""
+    S = states[node].S
+    for j in range(node + 1, branch_end(nodes, node)):
+        if nodes[j].status != ACTIVE:
+            continue
+        T, w, total = states[j].S, gripped[j], 0.0
+        for r in range(3):
+            x, y = (r + 1) % 3, (r + 2) % 3
+            total += S[r] * (T[3 + x] * w[y] - T[3 + y] * w[x]) + S[3 + r] * (
+                T[x] * w[y] - T[y] * w[x] + T[3 + x] * w[3 + y] - T[3 + y] * w[3 + x])
+        row[nodes[j].v_index] += side * total
 
 
 @called
-def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v, scratch):
+def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, small):
     """
     Write the bounds of gravity torques, ``∇g_k · q̈ ≤ gravity_bound``.
 
     The law of `bound_acceleration`; half of what the strongest joint can do is for braking. The
     term ``q̇ᵀ ∇²g_k q̇`` is neglected: it is small against the return rate.
     """
+    nodes, states, constraints = robot.nodes, robot.states, demand.constraints
     carried, gravity, gathered, bounded = scratch.carried, cycle.gravity, False, False
-    weight = length(gravity)
+    weight, planned = length(gravity), cycle.reactions_exerted and grasping.grasps.size > 0
     for k in range(limits.size):
         limit = limits[k]
         if math.isinf(limit.gravity_torque) or nodes[limit.node].status != ACTIVE:
@@ -138,19 +181,27 @@ def bound_gravity_torques(cycle, nodes, states, supports, constraints, limits, v
             continue
         if not gathered:
             gather_weights(nodes, states, carried)
+            if planned:
+                add_grips_at_rest(
+                    robot, demand, grasping, gravity, carried, scratch.gripped, small)
             gathered = True
         node, row = limit.node, scratch.gravity_rates[k]
         torque = gravity_torque_of(node, states, carried, gravity)
+        in_grasp = planned and scratch.gripped[node].any()
+        if in_grasp:
+            torque += dot(states[node].S, scratch.gripped[node])
         loaded = abs(torque) >= _LIGHT * limit.gravity_torque
         if loaded and not bounded:
             bound_moments(nodes, limits, carried, scratch.moments)
             bounded = True
-        if not (loaded and weight * scratch.moments[0, node] >= limit.gravity_torque
-                and is_open_branch(nodes, supports, constraints, node)):
+        if not (loaded and (in_grasp or weight * scratch.moments[0, node] >= limit.gravity_torque)
+                and supports_branch(cycle, robot, constraints, node)):
             deactivate(limit, GRAVITY_TORQUE)
             continue
         side = math.copysign(1.0, torque)
         write_gradient(nodes, states, node, side, carried, gravity, scratch.moment, row)
+        if in_grasp:
+            add_grip_gradient(nodes, states, node, side, scratch.gripped, row)
         rate = strongest = 0.0
         for j in range(limits.size):
             if row[j] != 0.0:
