@@ -12,6 +12,8 @@ import argparse
 import inspect
 import itertools
 import math
+import os
+import traceback
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -36,6 +38,7 @@ FAR = 4.0                 # m, what is to be covered on slopes and steps
 PROCESSES = 2
 _SPEEDS = slice(2, 5)     # of the reports: ahead, to the left, yaw
 _SPEED, _EFFORT = 5, 6
+_FELL = 2                 # status of a process whose robot has fallen
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'legged_robots.md'
 
 
@@ -130,15 +133,45 @@ def go(course):
                    reports[:, _SPEED].max(), reports[:, _EFFORT].max(), scene.fallen)
 
 
-def withstands(robot, gait, speed, side):
-    """Return whether a robot does not fall if it is shoved from a side, a number below SIDES."""
+def stands_after(scene, size, side):
+    """
+    Return whether a robot does not fall if it is shoved, m/s, from a side, a number below SIDES.
+
+    That happens in a fork of the process: the scene stays as it is. An OSError tells that the fork
+    ended otherwise.
+    """
+    fork = os.fork()
+    if fork == 0:
+        try:
+            angle = 2.0 * math.pi * side / SIDES
+            scene.robot.shove(size * math.cos(angle), size * math.sin(angle))
+            scene.run(AFTER)
+            os._exit(_FELL if scene.fallen else 0)
+        except Exception:
+            traceback.print_exc()
+        finally:
+            os._exit(1)
+    code = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
+    if code not in (0, _FELL):
+        raise OSError(f'A shove of {size} m/s from side {side} ended with {code}.')
+    return code == 0
+
+
+def stands_after_each(scene, sizes):
+    """Return the sides from which shoves are withstood, {size: [bool]}, each at another phase."""
+    seen = {size: [] for size in sizes}
+    for side in range(SIDES):
+        for size in sizes:
+            seen[size].append(stands_after(scene, size, side))
+        scene.run(0.03)
+    return seen
+
+
+def withstood(robot, gait, speed):
+    """Return for each side whether a robot withstands a shove from there, [bool]."""
     scene = LeggedScene(robot)
     started(scene, gait, (speed, 0.0, 0.0))
-    scene.run(0.03 * side)  # the phase of the gait
-    angle = 2.0 * math.pi * side / SIDES
-    scene.robot.shove(SHOVE * math.cos(angle), SHOVE * math.sin(angle))
-    scene.run(AFTER)
-    return not scene.fallen
+    return stands_after_each(scene, (SHOVE,))[SHOVE]
 
 
 def slope():
@@ -196,13 +229,12 @@ def disturbance_table(rows):
 
 def measure_disturbances(pool):
     """Return the table of shoves, slopes and steps."""
-    shoves = {(*trot, speed): [pool.submit(withstands, *trot, speed, side)
-                               for side in range(SIDES)]
+    shoves = {(*trot, speed): pool.submit(withstood, *trot, speed)
               for trot in TROTS for speed in SHOVED_AT}
     terrain = {trot: [pool.submit(crosses, *trot, speed, what)
                       for what in (slope, steps) for speed in TERRAIN_AT] for trot in TROTS}
     return disturbance_table(
-        [(*trot, [[side.result() for side in shoves[(*trot, speed)]] for speed in SHOVED_AT],
+        [(*trot, [shoves[(*trot, speed)].result() for speed in SHOVED_AT],
           [each.result() for each in terrain[trot]]) for trot in TROTS])
 
 

@@ -8,13 +8,13 @@ doc/measurements/legged_robots.md, with a picture, doc/legged_peers.png. Noise h
 """
 
 import argparse
-import math
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from figures import put_into
+from legged import SIDES, stands_after_each
 from raibert_peer import TUNED, RaibertScene
 
 from opspace_control.cli.showcase.legged import WithoutSwingDynamics
@@ -27,8 +27,6 @@ SECONDS = 3.0             # at each speed
 SETTLE = 1.0              # s
 SHOVED_AT = 2.0           # m/s
 SHOVES = 0.5, 1.0         # m/s
-SIDES = 8
-AFTER = 2.0               # s
 PROCESSES = 2
 # A robot that runs slower than this part of the command does not reach it.
 _REACHED = 0.95
@@ -81,25 +79,21 @@ def trot(law, speed):
     return tilt(reports)
 
 
-def withstands(law, shove, side):
-    """Return whether a robot is on its legs after a shove, m/s, from a side, below SIDES."""
+def withstood(law):
+    """Return from how many sides shoves are withstood, by size, m/s."""
     it = scene(law)
     it.locomotion.command(SHOVED_AT)
-    it.run(0.5 * SHOVED_AT + SETTLE + 0.03 * side)
-    angle = 2.0 * math.pi * side / SIDES
-    it.robot.shove(shove * math.cos(angle), shove * math.sin(angle))
-    it.run(AFTER)
-    return not it.fallen
+    it.run(0.5 * SHOVED_AT + SETTLE)
+    return {size: sum(sides) for size, sides in stands_after_each(it, SHOVES).items()}
 
 
 def measure(pool):
     """Return the `Result` of each law, by name."""
     tilts = {(law, speed): pool.submit(trot, law, speed) for law in LAWS for speed in SPEEDS}
-    shoves = {(law, shove): [pool.submit(withstands, law, shove, side) for side in range(SIDES)]
-              for law in LAWS for shove in SHOVES}
+    shoves = {law: pool.submit(withstood, law) for law in LAWS}
     return {law: Result(
         {speed: value for speed in SPEEDS if (value := tilts[law, speed].result()) is not None},
-        {shove: sum(each.result() for each in shoves[law, shove]) for shove in SHOVES})
+        shoves[law].result())
         for law in LAWS}
 
 

@@ -166,6 +166,23 @@ def test_a_course_says_how_fast_a_robot_goes_and_whether_it_falls(module):
     assert stood.splitlines()[-1] == f'{head} 0.20 | 1.00° | 0.50 | 0.70 |'
 
 
+def test_shoves_are_forks_of_one_robot(module, monkeypatch):
+    """Each begins where the robot is, and changes nothing there; a large one makes it fall."""
+    pytest.importorskip('mujoco')
+    legged = module('legged')
+    monkeypatch.setattr(legged, 'SIDES', 2)
+    monkeypatch.setattr(legged, 'AFTER', 0.6)
+    scene = legged.LeggedScene('go2')
+    scene.run(0.2)
+    before = scene.robot.simulated.time
+    assert legged.stands_after_each(scene, (0.2, 20.0)) == {0.2: 2 * [True], 20.0: 2 * [False]}
+    assert scene.robot.simulated.time - before == pytest.approx(0.06)
+    assert not scene.fallen
+    monkeypatch.setattr(scene, 'run', None)
+    with pytest.raises(OSError, match='ended with 1'):
+        legged.stands_after(scene, 0.2, 0)
+
+
 def test_a_posture_controller_trots_by_our_footholds(module):
     pytest.importorskip('mujoco')
     peer = module('raibert_peer')
