@@ -42,6 +42,7 @@ PART = 0.8                  # of the ranges of joints, for goals
 SPEED, TURNING = 0.5, 1.5   # m/s and rad/s, of hands
 REACHED = 1e-3, 1e-2        # m and rad
 MARGIN = 0.01               # m
+LAST, SHAKING = 1.0, 0.5    # s of each goal, and what steps in it add up to if robots shake
 TIMED, CALLS = 10, 4        # of so many cycles one is timed: the least of so many calls
 _G1 = next(robot for robot in ARMS if 'G1' in robot.name)
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'distances.md'
@@ -104,6 +105,7 @@ class Outcome:
     reached: bool
     least: float   # least distance of all cycles, m, by MuJoCo
     step: float    # largest change of an effort of the law within a ms, in parts of its limit
+    last: float    # largest steps of all cycles in the last second, added
     times: tuple   # of a cycle: median, 99th percentile, in calls of `aba`
 
 
@@ -153,12 +155,12 @@ def seek(robot, goal, *, keep):
         q[model.q_index[dofs]], v[dofs] = simulated.positions, simulated.velocities
         state.update(q, v)
         least = judge.least(least)
-    free = ~model.locked
-    steps = abs(np.diff(efforts, axis=0))[:, free] / model.effort_limits[free]
+    free, last = ~model.locked, round(LAST / simulated.timestep)
+    steps = (abs(np.diff(efforts, axis=0))[:, free] / model.effort_limits[free]).max(axis=1)
     here = model.forward_kinematics(state, robot.hands)
     return Outcome(
         all(_arrived(here[hand], pose) for hand, pose in zip(robot.hands, goal, strict=True)),
-        least, steps.max(), clock.percentiles(50.0, 99.0))
+        least, steps.max(), steps[-last:].sum(), clock.percentiles(50.0, 99.0))
 
 
 class _Clock:
@@ -226,8 +228,9 @@ def table(rows):
         f'{1e3 * MARGIN:g} mm:', '',
         '| | pairs | reached without | of these no pair below the margin | and reached with '
         '| reached with | least distance without, mm | least distance, mm '
-        '| largest step of an effort without | largest step | cycle without, `aba` '
-        '| cycle, `aba` | its 99th percentile |', '|---' + '|---:' * 12 + '|',
+        '| largest step of an effort without | largest step | shaking without | shaking '
+        '| cycle without, `aba` | cycle, `aba` | its 99th percentile |',
+        '|---' + '|---:' * 14 + '|',
         *(_row(*row) for row in rows)])
 
 
@@ -238,6 +241,7 @@ def _row(robot, without, kept):
         sum(each.reached for each in apart), sum(each.reached for each in kept),
         *(f'{1e3 * min(each.least for each in outcomes):.2f}' for outcomes in (without, kept)),
         *(f'{100.0 * max(each.step for each in outcomes):.1f} %' for outcomes in (without, kept)),
+        *(sum(each.last > SHAKING for each in outcomes) for outcomes in (without, kept)),
         *(f'{np.median([each.times[part] for each in outcomes]):.1f}'
           for outcomes, part in ((without, 0), (kept, 0), (kept, 1))))
     return f'| {robot.name} | ' + ' | '.join(map(str, cells)) + ' |'

@@ -363,14 +363,15 @@ def test_the_peer_of_distances_may_be_missing(module, monkeypatch, capsys):
 def test_the_table_of_distances_counts_goals(module):
     pytest.importorskip('mujoco')
     kept = module('kept_distances')
-    near = kept.Outcome(reached=True, least=-0.02, step=0.05, times=(1.0, 2.0))
-    apart = kept.Outcome(reached=True, least=0.02, step=0.1, times=(2.0, 3.0))
-    lost = kept.Outcome(reached=False, least=0.0095, step=0.2, times=(4.0, 5.0))
+    near = kept.Outcome(reached=True, least=-0.02, step=0.05, last=0.6, times=(1.0, 2.0))
+    apart = kept.Outcome(reached=True, least=0.02, step=0.1, last=0.4, times=(2.0, 3.0))
+    lost = kept.Outcome(reached=False, least=0.0095, step=0.2, last=0.7, times=(4.0, 5.0))
     robot = kept.Robot('two arms', None, (), {}, (), (), (('a', 'b'),) * 7)
     text = kept.table([(robot, (near, apart, apart, lost), (lost, apart, lost, lost))])
     assert text.startswith('4 goals')
     assert text.splitlines()[-1] == (
-        '| two arms | 7 | 3 | 2 | 1 | 1 | -20.00 | 9.50 | 20.0 % | 20.0 % | 2.0 | 4.0 | 5.0 |')
+        '| two arms | 7 | 3 | 2 | 1 | 1 | -20.00 | 9.50 | 20.0 % | 20.0 % | 2 | 3 '
+        '| 2.0 | 4.0 | 5.0 |')
 
 
 def test_programs_of_robots_on_legs_exert_what_the_law_does(module, monkeypatch):
