@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Acceleration limits of joints leave what it takes to overcome unknown friction."""
 
+from functools import partial
+
 import numpy as np
 from robots import joint, link, robot
 
@@ -12,6 +14,14 @@ from opspace_control import (
     PositionTask,
     RobotModel,
     RobotState,
+)
+from opspace_control.cli.showcase.reality import (
+    OBSERVER,
+    REALITY,
+    arms,
+    random_goals,
+    remedy,
+    seek,
 )
 from opspace_control.simulation import Reality, SimulatedRobot
 
@@ -70,3 +80,11 @@ def test_without_unknown_forces_the_acceleration_limit_is_as_it_is():
     accelerations = np.diff(observed[2][:, 0]) / DT
     assert abs(accelerations).max() < 1.02 * ACCELERATION
     np.testing.assert_allclose(observed[1], bare[1], atol=1e-4)
+
+
+def test_a_singular_direction_moves_although_its_joints_stick():
+    """Two joints rest at their limits; one hand of Talos stayed turned by 4.3 degrees."""
+    away, turned = seek(arms('talos'), Reality(**REALITY, seed=1), random_goals(4)[-2:],
+                        partial(remedy, observer=OBSERVER)).left
+    assert away < 1e-3
+    assert np.degrees(turned) < 1.0

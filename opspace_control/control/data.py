@@ -46,8 +46,7 @@ class Robot(NamedTuple):
 class Disturbance(NamedTuple):
     """Unknown joint forces that tasks compensate along their axes of motion."""
 
-    memory: np.ndarray  # (ROWS + 4, nv): that of `momentum_observer`, without filter and limit;
-    #                     ε of `unexpected_motion`, rad/s² or m/s²; the velocity of the last cycle
+    memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, without filter and limit
     flags: np.ndarray  # (4,) int: whether there is a last state; whether the forces are frozen;
     #                    whether ``RESIDUAL_TORQUE`` is that of this cycle; whether the last one has
     #                    found accelerations
@@ -55,12 +54,14 @@ class Disturbance(NamedTuple):
     tasks: np.ndarray  # (t, 14) force of each task that compensates, along its axes, N and N m; its
     #                    greatest force and moment, N and N m, -1: it does not compensate; the
     #                    filtered force and moment without these bounds
+    unexpected: np.ndarray  # (2, nv) ε of `unexpected_motion`; the velocity of the last cycle
     matrix: np.ndarray  # (k + 1, k) scratch: the last row is J Φ r of the stack
 
 
 # Nothing unknown is compensated.
 NO_DISTURBANCE = Disturbance(
-    np.empty((0, 0)), np.empty(0, int), np.empty(0), np.empty((0, 14)), np.empty((0, 0)))
+    np.empty((0, 0)), np.empty(0, int), np.empty(0), np.empty((0, 14)), np.empty((2, 0)),
+    np.empty((0, 0)))
 
 
 class Demand(NamedTuple):

@@ -11,12 +11,10 @@ from opspace_control.control.stack.disturbance import (
     BOUND,
     FILTERED,
     FROZEN,
-    GAINS,
-    MEMORY_ROWS,
     interrupt_observer,
     restart_observer,
 )
-from opspace_control.dynamics.momentum_observer import APPLIED_TORQUE, RESIDUAL_TORQUE
+from opspace_control.dynamics.momentum_observer import APPLIED_TORQUE, RESIDUAL_TORQUE, ROWS
 from opspace_control.errors import ControlError
 from opspace_control.spatial import read_numbers
 
@@ -151,9 +149,10 @@ class DisturbanceObserver:
                                    cure=f'There are: {", ".join(records) or "none"}.')
         self._records = {name: records[name] for name in chosen}
         self._data = Disturbance(
-            memory=np.zeros((MEMORY_ROWS, nv)), flags=np.zeros(4, int), rate=self._rate,
-            tasks=np.zeros((rows // 6, FILTERED + 6)), matrix=np.zeros((rows + 1, rows)))
-        self._data.memory[GAINS:GAINS + 2] = np.inf  # neither filter nor limit
+            memory=np.zeros((ROWS + 2, nv)), flags=np.zeros(4, int), rate=self._rate,
+            tasks=np.zeros((rows // 6, FILTERED + 6)),
+            unexpected=np.zeros((2, nv)), matrix=np.zeros((rows + 1, rows)))
+        self._data.memory[ROWS:] = np.inf  # neither filter nor limit
         self.bounds[:] = -1.0
         self.set()
         return self._data

@@ -9,6 +9,9 @@ measured accelerations and those of the law, behind the filter of the observer. 
 motion, the law may accelerate by as much more. Without that, a joint sticks for good whose friction
 is more than what its acceleration limit takes, however much the tasks need its motion.
 
+Singular directions take ε into account, too, see `control_direction`: what moves a hand hardly is
+no axis of motion along which a task could compensate.
+
 The bounds are not narrowed where ε is in the direction of motion: friction stops a joint faster
 than its limit says, and that harms nothing. Limits of position and velocity stay those of the law's
 motion, which they bring to rest whatever ε is.
@@ -22,8 +25,6 @@ from opspace_control.control.stack.disturbance import (
     EXPECTED,
     FOUND,
     GRASPS,
-    LAST_VELOCITY,
-    UNEXPECTED,
     rejects,
 )
 
@@ -31,8 +32,8 @@ from opspace_control.control.stack.disturbance import (
 @inlined
 def observe_motion(disturbance, dt, v, a):
     """Filter ε (nv,): v is the velocity of this cycle, a the law's acceleration in the last one."""
-    memory, flags = disturbance.memory, disturbance.flags
-    unexpected, last = memory[UNEXPECTED], memory[LAST_VELOCITY]
+    flags = disturbance.flags
+    unexpected, last = disturbance.unexpected[0], disturbance.unexpected[1]
     gain, stays = -math.expm1(-disturbance.rate[0] * dt), not rejects(disturbance.tasks)
     for k in range(v.size):
         if stays:
@@ -56,7 +57,7 @@ def widen_bounds(disturbance, cycle, limits, keeps, v, a):
         observe_motion(disturbance, cycle.dt, v, a)
         disturbance.flags[EXPECTED] = 1 if keeps else 0
         for k in range(limits.size if keeps else 0):
-            unexpected, limit = disturbance.memory[UNEXPECTED, k], limits[k]
+            unexpected, limit = disturbance.unexpected[0, k], limits[k]
             if limit.q_index < 0:
                 continue
             if limit.reason[0] == ACCELERATION:

@@ -123,15 +123,25 @@ def blend(value, threshold, near, most, apart):
     return most * share, 1.0 - most * (1.0 - (1.0 - share) / max(kept, LEAST))
 
 
+@inlined
+def along_motion(h, unexpected):
+    """Return ``hᵀ ε``, ε (nv,) being in the first of two rows; they are empty without observer."""
+    total = 0.0
+    for k in range(unexpected.shape[1]):
+        total += h[k] * unexpected[0, k]
+    return total
+
+
 @rare
 def control_direction(data, level, threshold, value, gain, demand, u, scale):
     """
     Return the coordinate of a direction's force, and share and weight of `blend`.
 
-    η follows a critically damped unit mass towards the goal, within the joints' limits and
-    without the reference acceleration. Beyond reach the rate of s is damped instead, whichever
-    motion causes it. What else ``demand`` has along u, above all the compensation of the
-    acceleration by all other motions, stays with the task as far as it is not truncated.
+    η follows a critically damped unit mass towards the goal, within the joints' limits, without the
+    reference acceleration and without what unknown forces are expected to add. Beyond reach the
+    rate of s is damped instead, whichever motion causes it. What else ``demand`` has along u, above
+    all the compensation of the acceleration by all other motions, stays with the task as far as it
+    is not truncated.
     """
     cycle, directions, nodes = data.cycle, data.scratch.bounded.directions, data.robot.nodes
     limits, dofs, v = data.bounds.joints, data.demand.dofs, data.v
@@ -187,7 +197,8 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
         speed = min(speed, math.sqrt(hardest * abs(displacement)))
     a = kd * (math.copysign(speed, displacement) - rate)
     a = min(max(a, -hardest), hardest)
-    force = (a - reference) / max(LEAST, s)
+    unexpected = along_motion(directions[EXERTED], data.demand.disturbance.unexpected) / s
+    force = (a - reference - unexpected) / max(LEAST, s)
     return force + gain * rest, share, weight
 
 

@@ -44,10 +44,6 @@ from opspace_control.tasks.specification_law import motion_share
 STARTED, FROZEN, FOUND, EXPECTED = range(4)
 # Of ``FOUND``, beside 0 and 1: a grasp is engaged, and what compensates fades.
 GRASPS = -1
-# Rows of ``Disturbance.memory`` after those of the momentum observer: rates and limits of this one,
-# two; the acceleration that the law did not expect, filtered; the velocity of the last cycle.
-GAINS, UNEXPECTED, LAST_VELOCITY = ROWS, ROWS + 2, ROWS + 3
-MEMORY_ROWS = ROWS + 4
 # Columns of ``Disturbance.tasks`` from which on bounds and filtered forces are.
 BOUND, FILTERED = 6, 8
 
@@ -77,7 +73,7 @@ def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, v):
         gather_momentum(robot.nodes, robot.states, gravity, v, memory[P], memory[P_RATE])
         for k in range(v.size):
             memory[PASSIVE_TORQUE, k] = scratch.passive_torque[k] if cycle.has_passive else 0.0
-        if advance_residual(robot.nodes, memory[GAINS:UNEXPECTED], flags, memory, cycle.dt) and (
+        if advance_residual(robot.nodes, memory[ROWS:], flags, memory, cycle.dt) and (
                 before != 0 and cycle.dt > 0.0):
             flags[FOUND] = 1
 
@@ -111,7 +107,7 @@ def restart_observer(disturbance):
     """Begin at zero, as after a time without control."""
     interrupt_observer(disturbance)
     for k in range(disturbance.memory.shape[1]):
-        disturbance.memory[RESIDUAL_TORQUE, k] = disturbance.memory[UNEXPECTED, k] = 0.0
+        disturbance.memory[RESIDUAL_TORQUE, k] = disturbance.unexpected[0, k] = 0.0
     for k in range(disturbance.tasks.shape[0]):
         for r in range(FILTERED, FILTERED + 6):
             disturbance.tasks[k, r] = 0.0
