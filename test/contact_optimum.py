@@ -123,7 +123,8 @@ class Dense(NamedTuple):
 
 def facets(controller, state):
     """Return the bounds ``D λ <= u`` of all contact forces, λ as in `Dense`."""
-    contacts, D, u, closed = controller._kept.scratch.contacts, [], [], closed_contacts(controller)
+    contacts, closed = controller._limits.scratch.contacts, closed_contacts(controller)
+    D, u = [], []
     sizes = [len(contact.axes) for contact in closed]
     # At the place of the rows bounds know wrenches in base axes.
     turns = [np.kron(np.eye(2), contact_rows(contact, state)[0])[
@@ -198,7 +199,7 @@ def held_against_optimum(controller, state, tau, joints_may_pass=1e-3, tasks=Tru
     those of forces: the optimum is that within as much. Without ``tasks`` these are not held. With
     ``held``, an engaged grasp whose forces are as planned, the state is that of the loaded robot.
     """
-    contacts, records, n = closed_contacts(controller), controller._kept.records, state.model.nv
+    contacts, records, n = closed_contacts(controller), controller._limits.records, state.model.nv
     dense = Dense.of(controller, state, held)
     a, force = dense.motion(tau)
     D, u = facets(controller, state)

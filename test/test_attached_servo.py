@@ -387,7 +387,7 @@ def test_a_new_node_has_its_own_shapes(start, model):
     loop.cycle(1.002, q, v)
     assert link.synchronise(1.003)
     assert here.controller.shapes == tuple(HANDS)
-    assert here.controller._kept.collision.counts['shapes'] == 2
+    assert here.controller._limits.collision.counts['shapes'] == 2
     keep(here, FAR, NEAR, Shape('third', None, 'sphere', [0.1], (3.0, 3.0, 3.0)))
     with pytest.raises(ControlError, match='This change needs other memory'):
         link.send_changes()

@@ -44,8 +44,8 @@ def made(seed, arms=1.0):
         model, tasks, PostureTask(target=home, kp=10.0, kd=5.0), constraints=contacts,
         grasps=[grasp], passive_forces=PassiveForces(model), limits=JointLimits(model),
         effort_limits=limits * model.effort_limits)
-    controller._kept.records['slow'] = -1.0
-    controller._kept.records['gravity_torque'] = np.inf
+    controller._limits.records['slow'] = -1.0
+    controller._limits.records['gravity_torque'] = np.inf
     turn = np.concatenate([rng.uniform(-0.05, 0.05, 6), rng.uniform(-0.2, 0.2, model.nv - 6)])
     state = RobotState(model, model.integrate(home, turn, 1.0), np.zeros(model.nv))
     for contact in contacts:
@@ -61,9 +61,9 @@ def made(seed, arms=1.0):
     J = Dense.of(controller, RobotState(loaded, state.q, v), held).J_c
     v -= np.linalg.pinv(J) @ (J @ v)
     state = RobotState(model, state.q, v)
-    records = controller._kept.records
-    records['active'] = records['pressed'] = 0
-    controller._kept.memory.contact_active[:] = 0
+    records = controller._limits.records
+    records['pressed'] = 0
+    controller._limits.memory.bound_active[:] = 0
     return controller, state, RobotState(loaded, state.q, v), held, rng
 
 

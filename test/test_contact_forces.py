@@ -59,8 +59,8 @@ def standing(name, contacts, frames, activations=None, **options):
     controller = OperationalSpaceController(
         model, tasks, PostureTask(target=home, kp=10.0, kd=5.0), constraints=contacts,
         passive_forces=PassiveForces(model), limits=JointLimits(model), **options)
-    controller._kept.records['slow'] = -1.0
-    controller._kept.records['gravity_torque'] = np.inf
+    controller._limits.records['slow'] = -1.0
+    controller._limits.records['gravity_torque'] = np.inf
     for contact in contacts:
         contact.close()
     if activations is not None:
@@ -78,10 +78,10 @@ def random_posture(controller, name, rng):
     v = state.v - np.linalg.pinv(J) @ (J @ state.v)
     for contact in controller.constraints.values():
         contact.move_to_present()
-    records = controller._kept.records
-    records['active'] = records['pressed'] = 0
+    records = controller._limits.records
+    records['pressed'] = 0
     records['resting_share'] = 0.0
-    controller._kept.memory.contact_active[:] = 0
+    controller._limits.memory.bound_active[:] = 0
     return RobotState(model, state.q, v)
 
 
@@ -124,7 +124,7 @@ def test_bounds_are_those_of_forces_at_the_corners(sole):
     R = state.model.forward_kinematics(state, FEET[0])[FEET[0]][:3, :3]
     contact.normal = R[:, 2] if sole else [0.1, -0.2, 1.0]
     controller.compute_torque(state)
-    contacts = controller._kept.scratch.contacts
+    contacts = controller._limits.scratch.contacts
     if sole:
         across, along = R[:, 1], R[:, 0]
         (x, y, z), ends = contact.place, np.transpose(sole)

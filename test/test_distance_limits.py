@@ -22,7 +22,7 @@ from opspace_control import (
     RobotState,
     Shape,
 )
-from opspace_control.control.limits import kept_limits
+from opspace_control.control.limits import limit_data
 from opspace_control.share import share_directory
 
 STEP = 1e-3
@@ -69,7 +69,7 @@ def distance(controller, q):
 
 def bound(controller):
     """Return the gradient (nv,) of the first near pair's distance, and the bound of ``∇d q̈``."""
-    distances = controller._kept.scratch.distances
+    distances = controller._limits.scratch.distances
     return distances.gradient[0], distances.least[0]
 
 
@@ -89,7 +89,7 @@ def approaching(model):
 @pytest.fixture
 def all_count(monkeypatch):
     """Let pairs count that are far from their bounds, too."""
-    monkeypatch.setattr(kept_limits, 'COUNTED', np.inf)
+    monkeypatch.setattr(limit_data, 'COUNTED', np.inf)
 
 
 @pytest.mark.usefixtures('all_count')
@@ -418,8 +418,8 @@ class TestBeside:
         for place in np.arange(4.0, 0.2, -1e-3 * speed):
             controller.move_shape('ball', hand + place * ahead, twist=twist)
             controller.compute_torque(state, dt=STEP)
-            if controller._kept.collision.count[0]:
-                share = controller._kept.collision.near[0]['share']
+            if controller._limits.collision.count[0]:
+                share = controller._limits.collision.near[0]['share']
                 bounds.append((place - 0.2, bound(controller)[1], share))
         distances, least, shares = np.transpose(bounds)
         way = speed ** 2 / (2.0 * controller.distances.acceleration)

@@ -150,7 +150,7 @@ def test_a_joint_that_constraints_hold_is_at_its_end_as_well(seed):
     controller.compute_torque(state)
     contact.engage(state)
     k = model.dof_index('l_elbow')
-    controller._kept.records['upper'][k] = q[model.q_index[k]] - 1e-3
+    controller._limits.records['upper'][k] = q[model.q_index[k]] - 1e-3
     goal = task.pose
     goal[:3] += 0.6, -0.3, 0.0
     task.set_target(goal)
@@ -246,7 +246,7 @@ def test_joint_forces_of_a_direction_are_zero_at_passive_joints(path, passive, f
     goal[0] += 0.02
     task.set_target(goal)
     controller.compute_torque(state)
-    directions = controller._kept.scratch.directions
+    directions = controller._limits.scratch.directions
     h, w = directions[EXERTED, :model.nv], directions[MOVED, :model.nv]
     force = model.mass_matrix(state) @ w
     assert not h[model.passive].any()

@@ -22,7 +22,7 @@ def unlimited(model):
 
 def weak(made, part=0.8, count=1, chosen=None):
     """Leave some drives, the strongest, so much of what they exert; return the dofs and efforts."""
-    records, limits = made.controller._kept.records, made.controller._arguments.bounds.efforts
+    records, limits = made.controller._limits.records, made.controller._arguments.bounds.efforts
     for name, value in (('lower', -np.inf), ('upper', np.inf), ('velocity', np.inf),
                         ('slow', -1.0), ('gravity_torque', np.inf)):
         records[name] = value

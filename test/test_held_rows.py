@@ -45,10 +45,9 @@ class Held(Case):
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, limits=JointLimits, **options)
-        self.bounds = self.controller._kept.records
+        self.bounds = self.controller._limits.records
         for name, value in (('lower', -np.inf), ('upper', np.inf), ('velocity', np.inf),
-                            ('slow', -1.0), ('acceleration', FAR),
-                            ('active', 0)):
+                            ('slow', -1.0), ('acceleration', FAR)):
             self.bounds[name] = value
         self.run()
 
@@ -89,7 +88,7 @@ def test_efforts_at_their_limits_leave_the_tasks_to_other_joints(name, goals, ar
     limits, free = case.controller._arguments.bounds.efforts, np.where(case.active, case.tau, 0.0)
     strongest = [int(k) for k in np.argsort(-abs(free))[:3]]
     for chosen in (*([k] for k in strongest), strongest[:2]):
-        case.bounds['active'] = 0
+        case.controller._limits.memory.bound_active[:] = 0
         limits[:] = np.inf
         limits[chosen] = 0.7 * abs(free[chosen])
         case.efforts = dict(zip(chosen, 0.7 * free[chosen], strict=True))
@@ -108,7 +107,7 @@ def test_an_effort_of_what_no_constraint_holds_is_chosen_beside_constraints():
     limits, free = case.controller._arguments.bounds.efforts, case.tau.copy()
     names = case.model.dof_names
     for k in (case.model.dof_index(name) for name in ('l_shoulder_pitch', 'l_elbow')):
-        case.bounds['active'] = 0
+        case.controller._limits.memory.bound_active[:] = 0
         limits[:] = np.inf
         limits[k] = 0.7 * abs(free[k])
         for _ in range(2):  # is cut, and noted

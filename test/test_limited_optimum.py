@@ -43,7 +43,7 @@ def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
     tasks = [PoseTask(hand, priority=k) for k, hand in enumerate(hands)]
     controller = OperationalSpaceController(
         model, tasks, PostureTask(target=home), limits=JointLimits(model), effort_limits=1e4)
-    records = controller._kept.records
+    records = controller._limits.records
     records['slow'], records['gravity_torque'] = -1.0, np.inf
     records['lower'], records['upper'], records['velocity'] = -np.inf, np.inf, np.inf
     rng, misses = np.random.default_rng(0), 0
@@ -52,7 +52,7 @@ def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
         state = RobotState(model, q, rng.uniform(-0.1, 0.1, model.nv))
         bound = rng.uniform(2.0, 30.0)
         records['acceleration'] = bound
-        records['active'] = records['pressed'] = 0
+        records['pressed'] = controller._limits.memory.bound_active[:] = 0
         records['resting_share'] = 0.0
         for task in tasks:
             goal = model.forward_kinematics(state, task.frame)[task.frame]
@@ -96,7 +96,7 @@ def test_a_single_joint_with_all_six_axes():
     for _ in range(3):
         torque = controller.compute_torque(state)
     assert [limit.name for limit in controller.active_limits] == ['hinge']
-    greatest = controller._kept.records['greatest'][0]
+    greatest = controller._limits.records['greatest'][0]
     inertia = model.mass_matrix(state)[0, 0]
     free = model.inverse_dynamics(state, np.zeros(1))[0]
     assert (torque[0] - free) / inertia == pytest.approx(greatest, abs=1e-9)
@@ -114,7 +114,7 @@ def test_an_effort_is_bounded_in_the_cycle_in_which_it_passes_its_limit(robot, h
     tasks = [PoseTask(hand, priority=k) for k, hand in enumerate(hands)]
     controller = OperationalSpaceController(
         model, tasks, PostureTask(target=home), limits=JointLimits(model), effort_limits=1e4)
-    records, cut, rng = controller._kept.records, 0, np.random.default_rng(0)
+    records, cut, rng = controller._limits.records, 0, np.random.default_rng(0)
     records['gravity_torque'] = np.inf
     for _ in range(20):
         state = RobotState(model, home + rng.uniform(-0.3, 0.3, model.nq), np.zeros(model.nv))
@@ -122,7 +122,7 @@ def test_an_effort_is_bounded_in_the_cycle_in_which_it_passes_its_limit(robot, h
             goal = model.forward_kinematics(state, task.frame)[task.frame]
             goal[:3, 3] += rng.uniform(-0.03, 0.03, 3)
             task.set_target(goal)
-        controller._effort_limits[:], records['active'] = 1e4, 0
+        controller._effort_limits[:], controller._limits.memory.bound_active[:] = 1e4, 0
         free, at_rest = controller.compute_torque(state), model.gravity(state)
         strained = abs(free - at_rest).argmax()
         half_way = 0.5 * abs(free + at_rest)[strained]

@@ -1,24 +1,33 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
+from types import SimpleNamespace as Fields
+
 import numpy as np
 import pytest
 from numba import njit
 
 from opspace_control import ControlError
+from opspace_control.control.limits.bounds import (
+    bound_number,
+    bounds_of,
+    count_bounds,
+    is_passed,
+    unit_of,
+    value_of,
+)
 from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.kinds import (
     ALL_KINDS,
-    APPLIED_SHARE,
-    DISTANCE_RATE,
+    BRAKING,
+    CONTACT_FORCE,
+    DISTANCE,
     EFFORT,
-    FORCE_COMPONENT,
+    FORCE_SHARE,
+    GRAVITY_TORQUE,
     KIND_TABLE,
-    KINDS,
+    MOTION,
     QUANTITIES,
-    bounds_of,
     check_kinds,
-    unit_of,
-    value_of,
 )
 from opspace_control.control.limits.limit_law import LIMIT
 from opspace_control.model.nodes import ACTIVE, LOCKED, NODE, PASSIVE
@@ -73,30 +82,54 @@ def test_nodes_without_an_effort_of_their_own_are_passed_over():
 
 def test_kinds_of_limits_without_a_known_quantity_are_refused():
     check_kinds()
-    extra = KIND_TABLE | {len(ALL_KINDS): KIND_TABLE[EFFORT]}
+    extra = KIND_TABLE | {ALL_KINDS: KIND_TABLE[EFFORT]}
     missing = {kind: entry for kind, entry in KIND_TABLE.items() if kind != EFFORT}
     unknown = KIND_TABLE | {EFFORT: KIND_TABLE[EFFORT]._replace(quantity=len(QUANTITIES))}
-    for table, wrong in ((extra, len(ALL_KINDS)), (missing, EFFORT), (unknown, EFFORT)):
+    for table, wrong in ((extra, ALL_KINDS), (missing, EFFORT), (unknown, EFFORT)):
         with pytest.raises(ControlError, match=rf'\[{wrong}\]'):
             check_kinds(table)
 
 
-@njit
-def _of_kind(limits, rates, kind, a, tau):
-    return (value_of(rates, 0, kind, a, tau), unit_of(limits[0], kind, 3.0),
-            *bounds_of(limits[0], kind, 3.0))
+def one_of_each():
+    """Return the data of a cycle: the first of two joints, a contact and a pair have bounds."""
+    limits, nodes = np.zeros(2, LIMIT).view(np.recarray), np.zeros(2, NODE).view(np.recarray)
+    limits.node, nodes.status = (0, 1), (ACTIVE, PASSIVE)
+    limits.determined, limits.acceleration, limits.gravity_braking = True, 5.0, 7.0
+    limits.least, limits.greatest, limits.gravity_bound = -4.0, 5.0, 6.0
+    limits.reason = 2, 0  # position, acceleration
+    contacts = Fields(bounds=np.array([[1.0], [20.0]]), direction=np.eye(6)[2:3],
+                      force=np.array([0.0, 0.0, 30.0, 0.0, 0.0, 0.0]))
+    distances = Fields(least=np.array([-2.0]), gradient=np.array([[2.0, 4.0]]))
+    return Fields(
+        bounds=Fields(joints=limits, efforts=np.array([3.0, 3.0])), robot=Fields(
+            nodes=nodes, collision=Fields(count=np.array([1]))),
+        scratch=Fields(bounded=Fields(contacts=contacts, distances=distances,
+                                      gravity_gradient=np.array([[2.0, 10.0], [0.0, 0.0]]))),
+        memory=Fields(bound_active=np.zeros(4 * 2 + 1 + 1 + 1), near_pairs=np.zeros(1)),
+        cycle=Fields(force_share=0.5, distance_braking=8.0, least_mobility=0.0981))
 
 
-def test_each_kind_of_a_joints_limits_has_its_value_its_unit_and_its_bounds():
-    """A quantity that is none of a joint's gives NaN instead of counting as an acceleration."""
-    limits = np.zeros(1, LIMIT)
-    limits['determined'], limits['acceleration'], limits['gravity_braking'] = True, 5.0, 7.0
-    limits['least'], limits['greatest'], limits['gravity_bound'] = -4.0, 5.0, 6.0
-    limits['reason'] = 2, 0  # position, acceleration
-    rates, a, tau = np.array([[2.0, 10.0]]), np.array([0.5, 0.25]), np.array([1.5, 9.0])
-    found = [_of_kind(limits, rates, kind, a, tau) for kind in ALL_KINDS]
-    np.testing.assert_array_equal(found, [
-        (1.5, 3.0, -3.0, 3.0), (0.5, 5.0, -4.0, np.inf), (3.5, 7.0, -np.inf, 6.0),
-        (0.5, 5.0, -np.inf, 5.0), *[[np.nan] * 4] * 3])
-    assert [KIND_TABLE[kind].quantity for kind in ALL_KINDS[KINDS:]] == [
-        FORCE_COMPONENT, APPLIED_SHARE, DISTANCE_RATE]
+def test_each_kind_of_bound_has_its_number_its_value_its_unit_and_its_bounds():
+    data, a, tau = one_of_each(), np.array([0.5, 0.25]), np.array([1.5, 9.0])
+    found = {kind: (value_of(data, kind, 0, a, tau), unit_of(data, kind, 0),
+                    *bounds_of(data, kind, 0)) for kind in range(ALL_KINDS)}
+    assert found == {
+        EFFORT: (1.5, 3.0, -3.0, 3.0), MOTION: (0.5, 5.0, -4.0, np.inf),
+        GRAVITY_TORQUE: (3.5, 7.0, -np.inf, 6.0), BRAKING: (0.5, 5.0, -np.inf, 5.0),
+        CONTACT_FORCE: (30.0, pytest.approx(100.0), 1.0, 20.0), FORCE_SHARE: (0.5, 1.0, 0.0, 1.0),
+        DISTANCE: (2.0, 8.0, -2.0, np.inf)}
+    numbers = [bound_number(data, kind, k)
+               for kind in range(ALL_KINDS) for k in range(count_bounds(data, kind))]
+    assert numbers == list(range(data.memory.bound_active.size))
+
+
+def test_a_bound_is_passed_beyond_rounding_and_by_nan():
+    data, fine = one_of_each(), np.zeros(2)
+    passed = {kind for kind in range(ALL_KINDS) if is_passed(data, kind, 0, fine, fine)}
+    assert passed == {CONTACT_FORCE}
+    for kind, least in ((EFFORT, 3.0), (BRAKING, 5.0)):
+        for value, beyond in ((least * (1.0 + 1e-8), False), (least * (1.0 + 1e-6), True),
+                              (np.nan, True)):
+            assert is_passed(data, kind, 0, np.full(2, value), np.full(2, value)) == beyond
+    assert not any(is_passed(data, kind, 1, np.full(2, 99.0), np.full(2, 99.0))
+                   for kind in (EFFORT, MOTION, GRAVITY_TORQUE, BRAKING))  # a passive joint

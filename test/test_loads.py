@@ -50,8 +50,8 @@ def test_rows_are_how_loads_change(name, frame, braked):
             step[model.q_index[j]] = 1e-6
             there, back = (model.gravity(RobotState(model, q + way * step, v)) for way in (1, -1))
             change[:, j] = (there - back) / 2e-6
-        for k in np.flatnonzero(np.isfinite(controller._kept.records['gravity_bound'])):
-            row = controller._kept.scratch.gravity_rates[k, :model.nv] * np.sign(gravity[k])
+        for k in np.flatnonzero(np.isfinite(controller._limits.records['gravity_bound'])):
+            row = controller._limits.scratch.gravity_gradient[k, :model.nv] * np.sign(gravity[k])
             np.testing.assert_allclose(row, change[k], atol=1e-6)
             seen += 1
     assert seen > 10
@@ -132,7 +132,7 @@ def test_what_can_be_too_heavy_is_watched(name, frame):
     for part in (0.999, 1.5):
         limits.gravity_torque = part * worst
         controller = OperationalSpaceController(model, PoseTask(frame), limits=limits)
-        growth, watched_now = controller._kept.records['gravity_bound'], []
+        growth, watched_now = controller._limits.records['gravity_bound'], []
         for k in np.flatnonzero(turning & (worst > 0.01)):
             controller.compute_torque(RobotState(model, where[k], np.zeros(model.nv)))
             watched_now.append(np.isfinite(growth[k]))
@@ -152,7 +152,7 @@ def test_what_can_never_be_too_heavy_is_not_watched(payload):
     q = model.neutral()
     q[model.q_index[shoulder]], q[model.q_index[elbow]] = 1.4, -1.5
     controller.compute_torque(RobotState(model, q, np.zeros(model.nv)))
-    growth = controller._kept.records['gravity_bound']
+    growth = controller._limits.records['gravity_bound']
     assert np.isfinite(growth[shoulder])
     assert np.isfinite(growth[elbow]) == (payload > 0.0)
 

@@ -94,7 +94,7 @@ class TestMotion:
             controller.move_shape('ball', center, R, twist)
             controller.compute_torque(RobotState(model, state.q, v), dt=STEP)
             gradient, _ = bound(controller)
-            rate = gradient @ v + controller._kept.collision.near[0]['world_rate']
+            rate = gradient @ v + controller._limits.collision.near[0]['world_rate']
             ahead = []
             for t in (h, -h):
                 turned = matrix_from_vector(t * twist[3:]) @ R
@@ -141,7 +141,7 @@ class TestJumps:
             for pair, other in zip(controller.near_pairs, expected, strict=True):
                 assert pair.distance == pytest.approx(other.distance, abs=1e-9)
             # Those that count: at rest, what is near enough.
-            collision = controller._kept.collision
+            collision = controller._limits.collision
             found = collision.near[:collision.count[0]]
             np.testing.assert_allclose(
                 found['distance'][found['feature'] == 0],

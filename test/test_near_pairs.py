@@ -59,22 +59,22 @@ def test_pairs_are_those_of_a_search_of_all(floating, rate, numbers):
                 each.move_shape('ball', (0.3, 0.5, 0.3), twist=[0.5, -1.0, 0.0, 1.0, 0.0, 3.0])
             if cycle == 200:
                 each.move_shape('crate', (-0.4, 0.0, 0.0), matrix_from_vector(np.ones(3)))
-        forget_distances(every._kept.collision)
-        every._kept.collision.likely[0] = np.inf
-        before = some._kept.collision.body_pairs['path'].copy()
+        forget_distances(every._limits.collision)
+        every._limits.collision.likely[0] = np.inf
+        before = some._limits.collision.body_pairs['path'].copy()
         torques = [each.compute_torque(state, dt=1e-3) for each in (some, every)]
-        near, expected = (each._kept.collision.near[:each._kept.collision.count[0]]
+        near, expected = (each._limits.collision.near[:each._limits.collision.count[0]]
                           for each in (some, every))
         assert near.tobytes() == expected.tobytes()
         assert torques[0].tobytes() == torques[1].tobytes()
-        looked += np.count_nonzero(some._kept.collision.body_pairs['path'] != before)
+        looked += np.count_nonzero(some._limits.collision.body_pairs['path'] != before)
         found += near.size
         shapes |= {collision.shapes[s].kind for s in np.ravel(
-            [some._kept.collision.pairs[name][near['pair']] for name in ('first', 'second')])}
+            [some._limits.collision.pairs[name][near['pair']] for name in ('first', 'second')])}
     assert found > 2 * CYCLES
     assert {Kind.BOX, Kind.CAPSULE} <= shapes
     if 'repulsion' not in numbers and rate < 2.0:  # fast ones and those of a potential are all near
-        assert looked < 0.5 * CYCLES * len(some._kept.collision.body_pairs)
+        assert looked < 0.5 * CYCLES * len(some._limits.collision.body_pairs)
 
 
 def test_a_body_carries_all_that_is_fixed_to_it():

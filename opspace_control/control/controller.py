@@ -36,7 +36,7 @@ from opspace_control.control.grasping.grasp_binding import bind_grasps
 from opspace_control.control.joint_status import JointStatus
 from opspace_control.control.limits.distance_limits import DistanceLimits
 from opspace_control.control.limits.effort_limits import read_effort_limits
-from opspace_control.control.limits.kept_limits import KeptLimits
+from opspace_control.control.limits.limit_data import LimitData
 from opspace_control.control.payloads import Payloads
 from opspace_control.control.storage import make_storage
 from opspace_control.dynamics.passive_forces import PassiveForces
@@ -159,27 +159,27 @@ class OperationalSpaceController(ControllerState):
             constraints, [*points['other'][:len(eliminated)], *contact_points['other']])
         bind_contacts(constraints, model, operational)
         distances = DistanceLimits.checked(distances, model, limits)
-        self._kept = None if limits is None else KeptLimits(
+        self._limits = None if limits is None else LimitData(
             limits, distances, nodes, self._cycle, len(constraints), 6 * robot.carried.size,
             len({task.priority for task in tasks}))
         self._gradual = gradual_numbers(
-            records, joint_records, dofs, bound, holds, grips, self.payloads, self._kept,
+            records, joint_records, dofs, bound, holds, grips, self.payloads, self._limits,
             self.passive_forces.dofs)
-        storage = make_storage(model.nv, rows, constrained, self._kept)
+        storage = make_storage(model.nv, rows, constrained, self._limits)
         self._posture_acceleration, _, self._inverse_inertia, self._rows = storage.results
         self._row_scales = self._rows[SCALE, constrained:]
         self._arguments = Arguments(
             cycle=self._cycle,
             robot=robot._replace(contacts=large_inertia(bound, contact_points, robot),
-                                 collision=self._kept.collision if self._kept else None),
+                                 collision=self._limits.collision if self._limits else None),
             demand=Demand(
                 constraints=bound[:len(eliminated)], tasks=records, sensors=sensor_records,
                 joint_tasks=joint_records, levels=level_rows(tasks, constrained), dofs=dofs,
                 posture=goal, passive_dofs=self.passive_forces.dofs),
             grasping=Grasping(holds, grips),
-            bounds=Bounds(self._effort_limits, self._kept.records if self._kept else None),
+            bounds=Bounds(self._effort_limits, self._limits.records if self._limits else None),
             storage=storage)
-        self._kernel, self._compute = limited_cycle if self._kept else control_cycle, None
+        self._kernel, self._compute = limited_cycle if self._limits else control_cycle, None
         self._brake = None  # made when it is needed
         self._q, self._v, self._tau = model.neutral(), *np.zeros((2, model.nv))
 

@@ -4,11 +4,9 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from opspace_control.collision.features import FEATURES
 from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
-from opspace_control.control.limits.kinds import DISTANCE, KIND_TABLE, REASONS
+from opspace_control.control.limits.kinds import CONTACT_FORCE, KIND_TABLE, KINDS, REASONS
 from opspace_control.errors import ControlError
 
 
@@ -31,31 +29,31 @@ class ControllerLimits:
     def active_limits(self):
         """Limits that were active at the last cycle, a tuple of `ActiveLimit`; () without any."""
         active = []
-        if self._kept and self._cycle['problems'][0] > 0:
-            names, limits = self.model.dof_names, self._kept.records
-            for k, kind in np.argwhere(limits['active']):
-                side = int(limits['active'][k, kind])
-                why = KIND_TABLE[kind].name or REASONS[limits['reason'][k, int(side > 0)]]
-                active.append(ActiveLimit(names[k], why, side))
-            contacts, sides = tuple(self.constraints), self._kept.memory.contact_active
-            active.extend(dict.fromkeys(
-                ActiveLimit(contacts[k // CONTACT_BOUNDS], BOUND_NAMES[k % CONTACT_BOUNDS],
-                            int(sides[k])) for k in np.flatnonzero(sides)))
-            memory, pairs = self._kept.memory, self._kept.distances.pairs
-            near = memory.near_pairs[memory.distance_active != 0] // FEATURES
-            active.extend(ActiveLimit(' and '.join(pairs[k]), KIND_TABLE[DISTANCE].name, -1)
-                          for k in dict.fromkeys(near.tolist()))
-        return tuple(active)
+        if self._limits and self._cycle['problems'][0] > 0:
+            active = [self._named(*bound) for bound in self._limits.active_bounds()]
+        return tuple(dict.fromkeys(active))
+
+    def _named(self, kind, k, side):
+        """Return the `ActiveLimit` of a bound; those of two features of a pair are one."""
+        if kind < KINDS:
+            why = KIND_TABLE[kind].name or REASONS[
+                self._limits.records['reason'][k, int(side > 0)]]
+            return ActiveLimit(self.model.dof_names[k], why, side)
+        if kind == CONTACT_FORCE:
+            return ActiveLimit(tuple(self.constraints)[k // CONTACT_BOUNDS],
+                               BOUND_NAMES[k % CONTACT_BOUNDS], side)
+        pair = self._limits.distances.pairs[self._limits.memory.near_pairs[k] // FEATURES]
+        return ActiveLimit(' and '.join(pair), KIND_TABLE[kind].name, side)
 
     @property
     def near_pairs(self):
         """Pairs of shapes that were near at the last cycle, a tuple of `Separation`."""
-        return self._kept.near_pairs(self._q) if self._kept and self._compute else ()
+        return self._limits.near_pairs(self._q) if self._limits and self._compute else ()
 
     @property
     def urgent_pairs(self):
         """Pairs of shapes that had a bound at the last cycle, a tuple of `Separation`."""
-        return self._kept.urgent_pairs() if self._kept else ()
+        return self._limits.urgent_pairs() if self._limits else ()
 
     @property
     def limit_solutions(self):
@@ -86,12 +84,12 @@ class ControllerLimits:
     @property
     def limits(self):
         """The `JointLimits`, or None; others may be set where there are any."""
-        return self._kept.limits if self._kept else None
+        return self._limits.limits if self._limits else None
 
     @limits.setter
     def limits(self, limits):
-        self._check_kept()
-        self._kept.set(limits)
+        self._check_limits()
+        self._limits.set(limits)
 
     @property
     def distances(self):
@@ -100,13 +98,13 @@ class ControllerLimits:
 
         They may have other shapes; one of the world that was there before stays where it is.
         """
-        return self._kept.distances if self._kept else None
+        return self._limits.distances if self._limits else None
 
     @distances.setter
     def distances(self, distances):
-        self._check_kept()
-        self._kept.set_distances(distances)
-        robot, collision = self._arguments.robot, self._kept.collision
+        self._check_limits()
+        self._limits.set_distances(distances)
+        robot, collision = self._arguments.robot, self._limits.collision
         if robot.collision is not collision:
             self._arguments = self._arguments._replace(robot=robot._replace(collision=collision))
             if self._compute is not None:
@@ -115,13 +113,13 @@ class ControllerLimits:
     @property
     def shapes(self):
         """The shapes that keep distances, a tuple of `Shape`, of the world where they are now."""
-        return self._kept.distances.collision.present_shapes(self._kept.collision) if (
-            self._kept) else ()
+        return self._limits.distances.collision.present_shapes(self._limits.collision) if (
+            self._limits) else ()
 
     @property
     def shape_capacity(self):
         """How many shapes the arrays of the cycle have room for; 0 without ``limits``."""
-        return self._kept.collision.shapes.size if self._kept else 0
+        return self._limits.collision.shapes.size if self._limits else 0
 
     def move_shape(self, name, position=None, rotation=None, twist=None):
         """
@@ -151,11 +149,11 @@ class ControllerLimits:
             If the controller was made without limits.
 
         """
-        self._check_kept()
-        self._kept.distances.collision.move_shape(
-            self._kept.collision, name, position, rotation, twist)
+        self._check_limits()
+        self._limits.distances.collision.move_shape(
+            self._limits.collision, name, position, rotation, twist)
 
-    def _check_kept(self):
-        if not self._kept:
+    def _check_limits(self):
+        if not self._limits:
             raise ControlError('The controller was made without limits.',
                                cure='Make it with limits=JointLimits(model).')

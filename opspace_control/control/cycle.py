@@ -23,20 +23,19 @@ from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.minimum_effort import minimise_effort
 from opspace_control.control.limits.bound_rows import add_bound_forces
-from opspace_control.control.limits.contact_forces import begin_contacts, contact_bounds_apply
+from opspace_control.control.limits.bounded_resolution import (
+    resolve_within_bounds,
+    resolve_within_efforts,
+    respond_to_stack,
+)
+from opspace_control.control.limits.bounds import any_effort_passes
+from opspace_control.control.limits.contact_forces import bound_contacts
+from opspace_control.control.limits.determined_efforts import count_closed, find_determined_efforts
 from opspace_control.control.limits.distances import bound_distances, find_distances, follow_pairs
-from opspace_control.control.limits.drive_friction import leave_efforts, overcome_friction
+from opspace_control.control.limits.drive_friction import overcome_friction, reserve_friction
 from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
-from opspace_control.control.limits.grip_efforts import (
-    all_belong_to_grasps,
-    count_closed,
-    grips_are_planned,
-    leave_grip_efforts,
-)
-from opspace_control.control.limits.keeping import keep_efforts, keep_limits, respond_to_stack
-from opspace_control.control.limits.limit_check import begin_limits, within_effort_limits
-from opspace_control.control.limits.limit_law import bound_motion, faded
+from opspace_control.control.limits.limit_law import bound_motion, clip_posture, faded
 from opspace_control.control.limits.repulsion import repel
 from opspace_control.control.limits.resting import find_resting
 from opspace_control.control.limits.unexpected_motion import widen_bounds
@@ -136,20 +135,8 @@ def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
 
 
 @inlined
-def find_determined(cycle, robot, constraints, grasping):
-    """Write which constraint forces drives exert, and whether the motion determines all efforts."""
-    closed = count_closed(constraints)
-    cycle.forces_decided = cycle.kept > 0.0 and contact_bounds_apply(constraints)
-    cycle.reactions_exerted = grasping.grasps.size > 0 and (closed == 0 or (
-        not cycle.has_passive and all_belong_to_grasps(closed, constraints, grasping)))
-    if cycle.forces_decided:
-        cycle.reactions_exerted = grips_are_planned(robot, constraints, grasping)
-    cycle.efforts_determined = closed == 0 or cycle.forces_decided or cycle.reactions_exerted
-
-
-@inlined
 def refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, a):
-    """Write the reference accelerations a (nv,): posture and potentials, within joint limits."""
+    """Write the reference accelerations a (nv,): posture and potentials, clipped to the bounds."""
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, a)
     if cycle.repulsion > 0.0:
         repel(cycle, robot, limits, scratch, a)
@@ -157,8 +144,7 @@ def refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, a):
         perturb(robot.nodes, a)
     if cycle.kept > 0.0:
         share = 1.0 if drifts else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
-        bound_motion(robot.nodes, demand.dofs, limits, share, cycle.kept,
-                     cycle.return_rate, cycle.approach_rate, q, v, a)
+        clip_posture(robot.nodes, demand.dofs, limits, share, cycle.kept, v, a)
 
 
 @inlined
@@ -242,29 +228,40 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
 
 @kernel
 def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, tau):
-    """Do the same within limits of efforts, contact forces, distances, positions, velocities."""
+    """
+    Write the joint forces of a cycle within limits.
+
+    Bounds ``l ≤ R q̈ ≤ u`` of positions, velocities, efforts, contact forces and distances are
+    written by `bound_motion` (``q̈_k`` of joints), `bound_contacts`, `bound_distances` and
+    `bound_gravity_torques`. Where the forces of `resolve_stack` pass one, `resolve_within_bounds`
+    replaces them by those of
+
+    ``minimise ½ |q̈ − q̈_ref|²_A  subject to  l ≤ R q̈ ≤ u,  then J_1 q̈ = a_1,  then …``
+
+    and the joint forces are ``τ = hybrid(q̈_null) + J_Gᵀ f + Rᵀ f_R``, f_R being the multipliers of
+    bounds: doc/explanation/limits.md.
+    """
     cycle, (memory, results, scratch) = cycles[0], storage
     cycle.dt = dt
     advance_targets(demand.tasks, dt)
-    bounds = leave_efforts(demand.friction, bounds, scratch.bounded.effort_limits, v)
+    bounds = reserve_friction(demand.friction, bounds, scratch.bounded.effort_limits, v)
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
     bounded, keeps = scratch.bounded, cycle.kept > 0.0
     drifts = cycle.has_passive and count_closed(constraints) == 0
-    find_determined(cycle, robot, constraints, grasping)
+    find_determined_efforts(cycle, robot, constraints, grasping, limits)
     place_bodies(nodes, robot.states, cycle, q)
     find_distances(robot.collision, cycle, nodes, robot.states, v, bounded.distances.gradient)
+    if keeps:
+        bound_motion(limits, cycle.kept, cycle.return_rate, cycle.approach_rate, q, v)
     refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, results.a_null)
-    begin_limits(cycle, nodes, robot.supports, constraints, limits)
-    leave_grip_efforts(cycle, robot.supports, grasping, limits)
     evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
     widen_bounds(demand.disturbance, cycle, limits, keeps, v, results.a_task)
-    begin_contacts(cycle, robot, constraints, bounded.contacts, memory.contact_active,
-                   scratch.small)
+    bound_contacts(cycle, robot, constraints, bounded.contacts, scratch.small)
     follow_pairs(robot.collision, memory, bounded.distances.states)
     if keeps and not drifts:
         bound_gravity_torques(
             cycle, robot, demand, grasping, limits, v, bounded, scratch.small[1])
-    any_resting = find_resting(limits, keeps and not drifts, dt, v)
+    any_resting = find_resting(nodes, limits, keeps and not drifts, dt, v)
     cycle.singular_control, cycle.resting_count = keeps and not any_resting, 0
     cycle.singular_active = cycle.stuck = False
     if keeps:
@@ -276,7 +273,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_given_up = 0
     cycle.force_share = 1.0
     if keeps:
-        keep_limits(data, grasping, any_resting, tau)
+        resolve_within_bounds(data, grasping, any_resting, tau)
     else:
         if demand.friction.size > 0:
             respond_to_stack(data)
@@ -287,10 +284,9 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
             add_bound_forces(cycle.bound_count, bounded.bound_rows, tau)
             add_limit_reactions(bounded.directions, tau)
         complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
-        if not keeps or cycle.problems > 0 or within_effort_limits(
-                nodes, limits, bounded.gravity_rates, bounds.efforts, tau):
+        if not keeps or cycle.problems > 0 or not any_effort_passes(data, tau):
             break
-        keep_efforts(data, grasping, tau)
+        resolve_within_efforts(data, grasping, tau)
     cycle.singular_share = faded(
         cycle.singular_share, cycle.singular_active, dt, _TIME) if keeps else 0.0
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)

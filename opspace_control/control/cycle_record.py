@@ -32,7 +32,6 @@ CYCLE = np.dtype([
     ('repulsion_influence', np.float64),  # distance from which on there is none, m
     ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
-    ('efforts_determined', np.bool_),    # whether the motion determines the efforts of all joints
     ('forces_decided', np.bool_),        # whether the controller decides all constraint forces
     ('reactions_exerted', np.bool_),     # whether drives exert the constraint reactions of grasps
     ('force_share', np.float64),         # of the forces of force control, that effort limits leave

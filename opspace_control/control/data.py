@@ -97,9 +97,8 @@ class Memory(NamedTuple):
     """What the next cycle needs of this one, beside CYCLE, LIMIT and the records of tasks."""
 
     bound_state: np.ndarray = 'l+1 m int'  # of each bound at each level, by `bound_number`
-    contact_active: np.ndarray = 'b int'  # as ``active`` of LIMIT, of each bound of a contact
+    bound_active: np.ndarray = 'm int'  # 1, -1: at the upper bound, at the lower one; 0: at none
     near_pairs: np.ndarray = 'd int'  # `number_of` each, -1 for none
-    distance_active: np.ndarray = 'd int'  # likewise, of each pair's distance
 
 
 class Results(NamedTuple):
@@ -179,7 +178,9 @@ class BoundRows(NamedTuple):
     gram: np.ndarray = 'm m'  # ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
     mobility: np.ndarray = 'm'  # its diagonal before constraints
     offset: np.ndarray = 'm'  # what constraints add to its value under the reference acceleration
-    force: np.ndarray = 'm'  # multipliers
+    # f_R, ``A (q̈ − q̈_ref) = Rᵀ f_R``: N m of a row on the acceleration of a joint, N of one on a
+    # distance, rad of one on a gravity torque, rad/s² of one on an effort, m/s² on a contact force
+    multiplier: np.ndarray = 'm'
     share: np.ndarray = 'm'  # c, how the share of forces of force control changes its value
 
 
@@ -210,6 +211,7 @@ class RestingRows(NamedTuple):
 
     response: np.ndarray = 'k m'  # ``M⁻¹ C``, forces at limits for a unit of the stack's force
     level: Decomposition = Decomposition  # of their Gram matrix
+    diagonal: np.ndarray = 'm'  # of that matrix, before it is regularised
     wanted: np.ndarray = 'm'  # accelerations that keep them at rest
     multipliers: np.ndarray = 'm'
     gravity_node: np.ndarray = 'm int'  # whose gravity torque is at its limit, or -1
@@ -265,7 +267,7 @@ class BoundedScratch(NamedTuple):
     gripped: np.ndarray = 'n 6'  # wrenches of grips beyond them at rest, but for weights
     moment: np.ndarray = '4'  # of a subtree's weight
     moments: np.ndarray = '2 n'  # of `bound_moments`, kg m
-    gravity_rates: np.ndarray = 'nv nv'  # rates of gravity torques
+    gravity_gradient: np.ndarray = 'nv nv'  # ∇|g_k|, N·m/rad and the like
     directions: np.ndarray = 'DIRECTION_ROWS nv,k'  # of singular-direction control
     bound_rows: BoundRows = BoundRows
     contacts: ContactForces = ContactForces

@@ -17,7 +17,7 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
         Of POSE_TASK, JOINT_TASK, POSTURE_DOF, CONSTRAINT, GRASP and GRIP.
     payloads : Payloads
         Of the same controller.
-    limits : KeptLimits or None
+    limits : LimitData or None
         Likewise.
     passive_dofs : (nv,) array of PASSIVE_DOF
         Known forces of passive joints.

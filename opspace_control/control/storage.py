@@ -16,7 +16,7 @@ def make_storage(dofs, rows, constrained, kept):
     ----------
     dofs, rows, constrained : int
         Degrees of freedom; rows of the stack, and how many of them are those of constraints.
-    kept : KeptLimits
+    kept : LimitData
         None for the bare law.
 
     """

@@ -62,7 +62,7 @@ class AttachedServo:
         if memory.active:
             image.adopt()
             if self.servo.controller.shape_capacity:  # those that were there may have come later
-                self.servo.controller._kept.restore_shapes()
+                self.servo.controller._limits.restore_shapes()
         else:
             image.note()
         self.memory = memory

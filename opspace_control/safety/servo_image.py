@@ -149,7 +149,7 @@ def _groups(servo):
         memory = arguments.storage.memory
         yield _places([collision.counts]), _places([
             collision.counts, collision.shapes, collision.bodies, collision.body_pairs,
-            collision.pairs, collision.count, memory.near_pairs, memory.distance_active])
+            collision.pairs, collision.count, memory.near_pairs, memory.bound_active])
     data, addresses, sizes = servo.ramps.data, [], []
     for array in (data.state, *(memory.ramps for memory in data.memories if memory.ramps.size)):
         addresses.append(array.ctypes.data)

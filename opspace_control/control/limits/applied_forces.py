@@ -118,5 +118,6 @@ def reduce_forces(data, count):
     """Write s by the multipliers of so many bounds, and ``APPLIED`` with s f_a for f_a."""
     applied, bound_rows = data.scratch.bounded.applied, data.scratch.bounded.bound_rows
     if applied.inverse_cost[0] > 0.0:
-        lost = -applied.inverse_cost[0] * dot_product(bound_rows.force, bound_rows.share, count)
+        lost = -applied.inverse_cost[0] * dot_product(
+            bound_rows.multiplier, bound_rows.share, count)
         set_force_share(data, 1.0 - min(lost, 1.0) if lost > _ROUNDING else 1.0)

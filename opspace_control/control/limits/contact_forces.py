@@ -54,9 +54,9 @@ def weight_of(cycle):
 
 
 @rare
-def begin_contacts(cycle, robot, constraints, contacts, active, small):
+def bound_contacts(cycle, robot, constraints, contacts, small):
     """
-    Write the bounds of all contacts; open ones have none, and none ``active``, (b,).
+    Write the bounds of all contacts; open ones have none.
 
     The least normal force fades in with the stiffness of the contact, ``1/Γ``, see
     `regularise_rows`: so the acceleration ``Γ f_min`` that it takes does not grow without limit.
@@ -71,11 +71,10 @@ def begin_contacts(cycle, robot, constraints, contacts, active, small):
             bounds[0, NORMAL] *= weight * weight
         else:
             bounds[0], bounds[1] = -math.inf, math.inf
-            active[first:last] = 0
 
 
 @rare
-def leave_internal(data, forces):
+def remove_internal(data, forces):
     """Replace constraint forces λ (6c,) by their part ``Q⁺ Q λ`` that the motion determines."""
     if not data.cycle.has_passive:
         forces[:] = 0.0
@@ -122,12 +121,12 @@ def decide_forces(data, count, with_singular):
         if with_singular:
             internal[c] += contacts.singular_reaction[c]
         force[c] = internal[c]
-    leave_internal(data, force)
+    remove_internal(data, force)
     for c in range(force.size):
         internal[c] -= force[c]
         force[c] -= stack[APPLIED, c]
         for w in range(count):
-            x = bound_rows.internal[w, c] * bound_rows.force[w]
+            x = bound_rows.internal[w, c] * bound_rows.multiplier[w]
             force[c] += x
             internal[c] -= x
 
@@ -147,25 +146,6 @@ def contact_value(contacts, force, bound):
     for r in range(6):
         value += contacts.direction[bound, r] * force[first + r]
     return value
-
-
-@inlined
-def passes_contact_bound(contacts, bound, slack):
-    """Return whether the forces pass a bound by more than the slack."""
-    lower, upper = contacts.bounds[0, bound], contacts.bounds[1, bound]
-    if math.isinf(lower) and math.isinf(upper):
-        return False
-    value = contact_value(contacts, contacts.force, bound)
-    return not lower - slack <= value <= upper + slack
-
-
-@rare
-def within_contact_bounds(contacts, active, slack):
-    """Return whether no bound on contact forces is active, and none is passed by more."""
-    for bound in range(active.size):
-        if active[bound] != 0 or passes_contact_bound(contacts, bound, slack):
-            return False
-    return True
 
 
 @rare

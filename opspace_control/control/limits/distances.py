@@ -22,6 +22,7 @@ from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.braking import braking_speed
 from opspace_control.dynamics.kinematics import move_with, write_velocity
 from opspace_control.model.nodes import LOCKED
+from opspace_control.spatial.dense import dot_product
 
 
 class Distances(NamedTuple):
@@ -113,13 +114,13 @@ def follow_pairs(collision, memory, scratch):
     ``scratch`` is (l + 2, d). Near pairs are in their order, in the last cycle as in this one.
     """
     near, count = collision.near, collision.count[0]
-    bound_state, pairs, active = memory.bound_state, memory.near_pairs, memory.distance_active
+    bound_state, pairs, active = memory.bound_state, memory.near_pairs, memory.bound_active
     levels, first = bound_state.shape[0], bound_state.shape[1] - pairs.size
     for s in range(pairs.size):
         for level in range(levels):
             scratch[level, s] = bound_state[level, first + s]
             bound_state[level, first + s] = 0
-        scratch[levels, s], active[s] = active[s], 0
+        scratch[levels, s], active[first + s] = active[first + s], 0
     old = 0
     for s in range(count):
         while old < pairs.size and 0 <= pairs[old] < number_of(near[s]):
@@ -127,18 +128,9 @@ def follow_pairs(collision, memory, scratch):
         if old < pairs.size and pairs[old] == number_of(near[s]):
             for level in range(levels):
                 bound_state[level, first + s] = scratch[level, old]
-            active[s] = scratch[levels, old]
+            active[first + s] = scratch[levels, old]
     for s in range(pairs.size):
         pairs[s] = number_of(near[s]) if s < count else -1
-
-
-@inlined
-def distance_acceleration(gradient, a):
-    """Return ``∇d · q̈`` of a pair, m/s²."""
-    total = 0.0
-    for k in range(a.size):
-        total += gradient[k] * a[k]
-    return total
 
 
 @called
@@ -153,22 +145,6 @@ def bound_distances(collision, cycle, states, bounded, a):
         near, distances = collision.near, bounded.distances
         for s in range(collision.count[0]):
             rate, acceleration = distance_rates(states, near[s], distances.motion)
-            acceleration -= distance_acceleration(distances.gradient[s], a)
+            acceleration -= dot_product(distances.gradient[s], a, a.size)
             distances.least[s] = least_acceleration(
                 cycle, near[s].distance, rate, near[s].share) - acceleration
-
-
-@inlined
-def passes_distance_bound(distances, s, a, slack):
-    """Return whether accelerations (nv,) pass the bound of a pair by more than the slack, m/s²."""
-    return not distances.least[s] - slack <= (
-        distance_acceleration(distances.gradient[s], a))
-
-
-@called
-def within_distance_bounds(collision, distances, active, a, slack):
-    """Return whether no bound on a distance is active, and none is passed by more."""
-    for s in range(collision.count[0]):
-        if active[s] != 0 or passes_distance_bound(distances, s, a, slack):
-            return False
-    return True

@@ -17,7 +17,7 @@ from opspace_control.model.nodes import ACTIVE
 
 
 @inlined
-def leave_efforts(friction, bounds, left, v):
+def reserve_friction(friction, bounds, left, v):
     """
     Return the bounds with the effort limits, written to ``left`` (nv,), that friction leaves.
 

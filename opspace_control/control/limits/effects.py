@@ -11,7 +11,7 @@ from opspace_control.control.constraints.elimination import (
 from opspace_control.control.data import APPLIED, FORCE, GRIP_FORCE, REACTION, RESIDUAL, WANTED
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.limits.bound_rows import add_bound_forces
-from opspace_control.control.limits.grip_efforts import exert_all
+from opspace_control.control.limits.grip_efforts import write_exerted
 from opspace_control.control.singular.transfer import add_response
 from opspace_control.dynamics.responses import apply_wrenches, project_forces
 from opspace_control.spatial.dense import add_scaled, dot_product
@@ -30,7 +30,8 @@ def write_residual(data, wanted, count):
         tasks[t] -= dot_product(mobility[t], forces, t + 1)
         add_scaled(tasks, -forces[t], mobility[t], t)
     for w in range(count):
-        add_scaled(tasks, -bound_rows.force[w], bound_rows.coupling[w, constrained:], tasks.size)
+        add_scaled(
+            tasks, -bound_rows.multiplier[w], bound_rows.coupling[w, constrained:], tasks.size)
 
 
 @rare
@@ -51,7 +52,7 @@ def write_reactions(data, count):
     moving_forces(stack, constrained, data.scratch.moving)
     if count > 0:
         reaction = data.scratch.bound_reaction[:constrained]
-        bound_reactions(data, data.scratch.bounded.bound_rows.force, count, reaction)
+        bound_reactions(data, data.scratch.bounded.bound_rows.multiplier, count, reaction)
         for c in range(constrained):
             stack[REACTION, c] -= reaction[c]
             data.scratch.moving[c] -= reaction[c]
@@ -80,7 +81,7 @@ def find_efforts(data, grasping, count, tau_null, tau):
         plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
                    data.scratch.wrench)
     decided = data.cycle.forces_decided
-    exert_all(6 * constraints if data.cycle.reactions_exerted and not decided else 0, grasping,
+    write_exerted(6 * constraints if data.cycle.reactions_exerted and not decided else 0, grasping,
               stack, exerted)
     for c in range(6 * constraints if decided else 0):
         exerted[c] += data.scratch.bounded.contacts.internal[c]

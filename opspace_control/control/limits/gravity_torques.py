@@ -15,8 +15,6 @@ import math
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.limits.grip_weights import add_grips_at_rest
-from opspace_control.control.limits.kinds import GRAVITY_TORQUE
-from opspace_control.control.limits.limit_law import deactivate
 from opspace_control.dynamics.braking import braking_speed
 from opspace_control.dynamics.data import OTHER, OWN
 from opspace_control.dynamics.weights import branch_end, gather_weights, gravity_torque_of, lift
@@ -177,7 +175,6 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
     for k in range(limits.size):
         limit = limits[k]
         if math.isinf(limit.gravity_torque) or nodes[limit.node].status != ACTIVE:
-            deactivate(limit, GRAVITY_TORQUE)
             continue
         if not gathered:
             gather_weights(nodes, states, carried)
@@ -185,7 +182,7 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
                 add_grips_at_rest(
                     robot, demand, grasping, gravity, carried, scratch.gripped, small)
             gathered = True
-        node, row = limit.node, scratch.gravity_rates[k]
+        node, row = limit.node, scratch.gravity_gradient[k]
         torque = gravity_torque_of(node, states, carried, gravity)
         in_grasp = planned and scratch.gripped[node].any()
         if in_grasp:
@@ -196,7 +193,6 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
             bounded = True
         if not (loaded and (in_grasp or weight * scratch.moments[0, node] >= limit.gravity_torque)
                 and supports_branch(cycle, robot, constraints, node)):
-            deactivate(limit, GRAVITY_TORQUE)
             continue
         side = math.copysign(1.0, torque)
         write_gradient(nodes, states, node, side, carried, gravity, scratch.moment, row)
@@ -208,7 +204,6 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
                 rate += row[j] * v[j]
                 strongest = max(strongest, abs(row[j]) * limits[j].acceleration)
         if strongest <= _NOTHING * limit.gravity_torque:
-            deactivate(limit, GRAVITY_TORQUE)
             continue
         limit.gravity_braking = _SHARE * strongest
         left, braking = limit.gravity_torque - side * torque, limit.gravity_braking

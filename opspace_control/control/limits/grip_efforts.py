@@ -19,94 +19,15 @@ from opspace_control.control.data import (
     REACTION,
 )
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
-from opspace_control.control.limits.gravity_torques import moves_one_side
 from opspace_control.control.limits.kinds import EFFORT
-from opspace_control.control.limits.limit_law import deactivate
 from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
-from opspace_control.model.nodes import PASSIVE
 
 # Of a limit: an excess below is rounding.
 _EXACTLY = 1e-10
 
 
 @inlined
-def count_closed(constraints):
-    """Return how many constraints are closed."""
-    closed = 0
-    for c in range(constraints.size):
-        if constraints[c].activation > 0.0:
-            closed += 1
-    return closed
-
-
-@inlined
-def all_belong_to_grasps(closed, constraints, grasping):
-    """
-    Return whether all ``closed`` constraints belong to grasps of activation 1.
-
-    The joints exert all their reactions then. Grasps with minimum-effort internal forces do not
-    count: these forces follow from the efforts.
-    """
-    grasps, grips = grasping
-    for g in range(grasps.size):
-        if grasps[g].activation == 1.0 and grasps[g].minimum_effort == 0.0:
-            for k in range(grasps[g].first, grasps[g].end):
-                c = grips[k].constraint
-                if c >= 0 and constraints[c].activation == 1.0:
-                    closed -= 1
-    return closed == 0
-
-
-@inlined
-def moves_grips(supports, grasping, node):
-    """Return whether a joint moves effectors of an engaged grasp relative to each other."""
-    grasps, grips = grasping
-    for g in range(grasps.size):
-        for k in range(grasps[g].first, grasps[g].end if grasps[g].activation > 0.0 else 0):
-            c = grips[k].constraint
-            if c >= 0 and moves_one_side(supports[node, c]):
-                return True
-    return False
-
-
-@rare
-def grips_are_planned(robot, constraints, grasping):
-    """
-    Return whether all forces at engaged grasps, one at least, follow from the planned motion.
-
-    Those of grasps that fade in or out, with minimum-effort internal forces or with passive joints
-    between the effectors do not.
-    """
-    grasps, grips = grasping
-    engaged = False
-    for g in range(grasps.size):
-        if grasps[g].activation == 0.0:
-            continue
-        engaged = True
-        if grasps[g].activation < 1.0 or grasps[g].minimum_effort > 0.0:
-            return False
-        for k in range(grasps[g].first, grasps[g].end):
-            c = grips[k].constraint
-            if c >= 0 and constraints[c].activation < 1.0:
-                return False
-    for i in range(robot.nodes.size if engaged else 0):
-        if robot.nodes[i].status == PASSIVE and moves_grips(robot.supports, grasping, i):
-            return False
-    return engaged
-
-
-@rare
-def leave_grip_efforts(cycle, supports, grasping, limits):
-    """Deactivate effort limits of joints in grasps where contacts alone have bounds."""
-    decided = cycle.forces_decided and not cycle.reactions_exerted
-    for k in range(limits.size if decided and grasping.grasps.size > 0 else 0):
-        if moves_grips(supports, grasping, limits[k].node):
-            limits[k].determined = False
-            deactivate(limits[k], EFFORT)
-
-
-@inlined
-def exert_all(constrained, grasping, stack, exerted):
+def write_exerted(constrained, grasping, stack, exerted):
     """
     Write the forces that drives exert (k,): ``FORCE``, at constraints with ``REACTION`` and h.
 
@@ -119,7 +40,7 @@ def exert_all(constrained, grasping, stack, exerted):
 
 
 @rare
-def add_shares(data, grasping, w, node):
+def add_grip_gradient(data, grasping, w, node):
     """Add ``(∂h/∂q̈)ᵀ J_c e_k`` of planned grips to the effort row ``A_k`` of a node's joint."""
     if not data.cycle.reactions_exerted:
         return
@@ -189,7 +110,8 @@ def exert_reactions(data):
     """
     stack = data.results.stack
     reaction = data.scratch.bound_reaction[:6 * data.demand.constraints.size]
-    bound_reactions(data, data.scratch.bounded.bound_rows.force, data.cycle.bound_count, reaction)
+    bound_reactions(
+        data, data.scratch.bounded.bound_rows.multiplier, data.cycle.bound_count, reaction)
     for c in range(reaction.size):
         stack[FORCE, c] -= reaction[c]
         stack[REACTION, c] += reaction[c]

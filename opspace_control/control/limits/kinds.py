@@ -5,11 +5,10 @@ The kinds of limits: what each bounds, and which of them is kept where not all c
 
 A limit is a row ``least ≤ y ≤ greatest`` of the uppermost level, y being the value of a quantity
 under the accelerations, joint forces, contact forces and share of applied forces of the cycle.
-`KIND_TABLE` says which quantity; what differs from quantity to quantity is here and in
+``KIND_TABLE` says which quantity; what differs from quantity to quantity is in `bounds` and in
 `project_row`.
 """
 
-import math
 from typing import NamedTuple
 
 from opspace_control.compiled import inlined
@@ -18,8 +17,8 @@ from opspace_control.errors import ControlError
 # What a limit bounds: the force of joint k, its acceleration, the second rate of its gravity
 # torque, a component of a contact's force, the second rate of the distance of two shapes, or the
 # share of the forces of force control that is exerted.
-(JOINT_FORCE, JOINT_ACCELERATION, GRAVITY_TORQUE_RATE, FORCE_COMPONENT, DISTANCE_RATE,
- APPLIED_SHARE) = QUANTITIES = range(6)
+(JOINT_FORCE, JOINT_ACCELERATION, GRAVITY_TORQUE_ACCELERATION, FORCE_COMPONENT,
+ DISTANCE_ACCELERATION, APPLIED_SHARE) = QUANTITIES = range(6)
 
 # Kinds of limits of a joint: of its effort, of its position and velocity, of its gravity torque,
 # and of the acceleration with which it can always brake.
@@ -27,7 +26,7 @@ KINDS = 4
 EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(KINDS)
 # And one of contacts, one of the share of applied forces, and one of pairs of shapes.
 CONTACT_FORCE, FORCE_SHARE, DISTANCE = KINDS, KINDS + 1, KINDS + 2
-ALL_KINDS = range(KINDS + 3)
+ALL_KINDS = KINDS + 3  # in number
 
 # What may bound the acceleration of a joint.
 REASONS = 'acceleration', 'velocity', 'position'
@@ -57,11 +56,11 @@ class Kind(NamedTuple):
 KIND_TABLE = {
     EFFORT: Kind(JOINT_FORCE, 0.0, 0.0, False, 'effort'),
     MOTION: Kind(JOINT_ACCELERATION, 1e-6, 1e-4, True, ''),
-    GRAVITY_TORQUE: Kind(GRAVITY_TORQUE_RATE, 1e-6, 1e-6, True, 'gravity torque'),
+    GRAVITY_TORQUE: Kind(GRAVITY_TORQUE_ACCELERATION, 1e-6, 1e-6, True, 'gravity torque'),
     BRAKING: Kind(JOINT_ACCELERATION, 1e-3, 1e-3, False, ''),
     CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-8, 1e-8, False, ''),
     FORCE_SHARE: Kind(APPLIED_SHARE, 0.0, 0.0, False, ''),
-    DISTANCE: Kind(DISTANCE_RATE, 1e-6, 1e-6, False, 'distance')}
+    DISTANCE: Kind(DISTANCE_ACCELERATION, 1e-6, 1e-6, False, 'distance')}
 
 # Its columns, for kernels.
 _KINDS = tuple(KIND_TABLE[kind] for kind in sorted(KIND_TABLE))
@@ -69,16 +68,11 @@ _QUANTITY = tuple(kind.quantity for kind in _KINDS)
 _SOFTNESS = tuple((kind.softness, kind.softness_below_effort) for kind in _KINDS)
 RESTING_KINDS = tuple(k for k in range(KINDS) if _KINDS[k].rests)
 
-# Effort limits below this, N m or N, such as that of a joint without a motor, are bounds of this
-# size: the two bounds of an effort must differ. The cut makes it the limit itself.
-_LEAST_EFFORT = 1e-6
-
-
 def check_kinds(table=None):
     """Raise a ControlError unless each kind of limits, and none but these, has its quantity."""
     table = KIND_TABLE if table is None else table
-    wrong = [kind for kind in {*ALL_KINDS, *table}
-             if kind not in ALL_KINDS or kind not in table
+    wrong = [kind for kind in {*range(ALL_KINDS), *table}
+             if not 0 <= kind < ALL_KINDS or kind not in table
              or table[kind].quantity not in QUANTITIES]
     if wrong:
         raise ControlError(f'Kinds of limits {wrong} have no known quantity.', value=table,
@@ -95,45 +89,3 @@ def quantity_of(kind):
 def softness_of(kind, effort_bounded):
     """Return the softness of a row, ``effort_bounded`` where its joint's effort has one, too."""
     return _SOFTNESS[kind][1] if effort_bounded else _SOFTNESS[kind][0]
-
-
-@inlined
-def bounds_of(limit, kind, effort_limit):
-    """Return the least and the greatest value that a joint's limit allows, ±inf for none."""
-    quantity = quantity_of(kind)
-    if quantity == JOINT_FORCE:
-        most = max(effort_limit, _LEAST_EFFORT) if limit.determined else math.inf
-        return -most, most
-    if quantity == GRAVITY_TORQUE_RATE:
-        return -math.inf, limit.gravity_bound
-    if quantity != JOINT_ACCELERATION:
-        return math.nan, math.nan
-    braking = kind == BRAKING
-    least = limit.least if (limit.reason[0] == ACCELERATION) == braking else -math.inf
-    greatest = limit.greatest if (limit.reason[1] == ACCELERATION) == braking else math.inf
-    return least, greatest
-
-
-@inlined
-def unit_of(limit, kind, effort_limit):
-    """Return what the values of a joint's limit are measured by."""
-    quantity = quantity_of(kind)
-    if quantity == JOINT_FORCE:
-        return max(effort_limit, _LEAST_EFFORT)
-    if quantity == GRAVITY_TORQUE_RATE:
-        return limit.gravity_braking
-    return limit.acceleration if quantity == JOINT_ACCELERATION else math.nan
-
-
-@inlined
-def value_of(rates, k, kind, a, tau):
-    """Return the value of a limit of joint k under accelerations and joint forces, (nv,) each."""
-    quantity = quantity_of(kind)
-    if quantity == JOINT_FORCE:
-        return tau[k]
-    if quantity == GRAVITY_TORQUE_RATE:
-        total = 0.0
-        for j in range(a.size):
-            total += rates[k, j] * a[j]
-        return total
-    return a[k] if quantity == JOINT_ACCELERATION else math.nan

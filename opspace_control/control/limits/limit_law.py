@@ -37,8 +37,7 @@ LIMIT = np.dtype([
     ('gravity_near', np.bool_),       # whether it is nearly at its limit
     ('determined', np.bool_),         # whether the motion alone determines its effort
     # By kind of limit, KINDS of them:
-    ('active', np.int64, (KINDS,)),   # 1, -1: at the upper bound, at the lower one; 0: at none
-    ('pressed', np.int64, (KINDS,)),  # likewise, in the problem without singular-direction control
+    ('pressed', np.int64, (KINDS,)),  # 1, -1: against the upper bound, the lower one; 0: none
     ('side', np.int64, (KINDS,)),     # at which it was pressed last
     # From 0 to 1: singular directions do without a joint at rest at its limit.
     ('resting_share', np.float64, (KINDS,)),
@@ -46,13 +45,6 @@ LIMIT = np.dtype([
 
 # Beyond a limit of position a joint returns at this part of its greatest velocity, or slower.
 _RETURN = 0.1
-
-
-@inlined
-def deactivate(limit, kind):
-    """Deactivate a limit of a kind; the joint does not rest there any more."""
-    limit.active[kind] = limit.pressed[kind] = 0
-    limit.resting_share[kind] = 0.0
 
 
 @inlined
@@ -117,13 +109,11 @@ def runs_free(limit, q, v):
 
 
 @called
-def bound_motion(nodes, dofs, limits, share, kept, rate, approach, q, v, a):
+def bound_motion(limits, kept, rate, approach, q, v):
     """
-    Write the bounds of all joints, and clip the posture's accelerations a (nv,) to them.
+    Write the bounds of the accelerations of all joints, ``least`` and ``greatest``.
 
-    Bounds are wider by ``a (1/kept² − 1)`` while ``kept`` is between 0 and 1. The position term is
-    clipped first, to a ``share`` of the acceleration limit, and the damping added afterwards: a
-    clipped sum would not damp a posture that cannot be reached.
+    They are wider by ``a (1/kept² − 1)`` while ``kept`` is between 0 and 1.
     """
     wider = 1.0 / (kept * kept) - 1.0
     for k in range(limits.size):
@@ -138,7 +128,20 @@ def bound_motion(nodes, dofs, limits, share, kept, rate, approach, q, v, a):
         if wider > 0.0:
             limit.least -= wider * limit.acceleration
             limit.greatest += wider * limit.acceleration
-        if nodes[limit.node].status == ACTIVE:
+
+
+@called
+def clip_posture(nodes, dofs, limits, share, kept, v, a):
+    """
+    Clip the posture's accelerations a (nv,) of active joints to the bounds of motion.
+
+    The position term is clipped first, to a ``share`` of the acceleration limit, and the damping
+    added afterwards: a clipped sum would not damp a posture that cannot be reached.
+    """
+    wider = 1.0 / (kept * kept) - 1.0
+    for k in range(limits.size):
+        limit = limits[k]
+        if limit.q_index >= 0 and nodes[limit.node].status == ACTIVE:
             damping = dofs[k].kd * (v[k] - dofs[k].velocity)
             most = (share + wider) * limit.acceleration
             a[k] = min(max(a[k] + damping, -most), most) - damping

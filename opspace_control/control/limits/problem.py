@@ -14,18 +14,15 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import ACTIVATION, APPLIED, COMPLIANT, FORCE, MOVING, SCALE
+from opspace_control.control.limits.bounds import acceleration_of, bounds_of, unit_of
 from opspace_control.control.limits.contact_forces import contact_value
-from opspace_control.control.limits.distances import distance_acceleration
 from opspace_control.control.limits.kinds import (
     APPLIED_SHARE,
-    DISTANCE_RATE,
     FORCE_COMPONENT,
     JOINT_FORCE,
-    bounds_of,
     quantity_of,
-    unit_of,
-    value_of,
 )
+from opspace_control.control.limits.references import PLAIN, REFERENCE
 from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.levels import LASTING, PROXIMAL
 from opspace_control.control.solver.semidefinite import PIVOT_TOLERANCE
@@ -122,16 +119,16 @@ def prepare_tasks(data, t, resting):
                                         data.cycle.singularity_threshold)
             prepare_level(problem, truncation, level, t, threshold)
         if problem.truncated[level]:
-            turn_start(problem.start, problem.vectors, scale, problem.levels[level],
+            start_to_eigenvectors(problem.start, problem.vectors, scale, problem.levels[level],
                        problem.levels[level + 1], product)
     for i in range(t):
-        turn_levels(problem, problem.gram[i], product)
+        levels_to_eigenvectors(problem, problem.gram[i], product)
     for i in range(t):
-        turn_levels(problem, problem.gram[:, i], product)
+        levels_to_eigenvectors(problem, problem.gram[:, i], product)
 
 
 @rare
-def turn_start(start, vectors, scale, first, last, product):
+def start_to_eigenvectors(start, vectors, scale, first, last, product):
     """Replace forces of a level's rows by those along its directions, ``V S⁻¹ f``."""
     for i in range(first, last):
         product[i] = 0.0
@@ -142,7 +139,7 @@ def turn_start(start, vectors, scale, first, last, product):
 
 
 @rare
-def turn_levels(problem, x, product):
+def levels_to_eigenvectors(problem, x, product):
     """Replace numbers x of rows of tasks by those of eigenvectors where levels are truncated."""
     for level in range(problem.truncated.size):
         if problem.truncated[level]:
@@ -158,22 +155,13 @@ def write_bounds(data, count, a, plain):
     ``a`` (nv,) is the reference acceleration. A joint at rest at its limit stays there, and leaves
     it gradually, unless the problem is the ``plain`` one, which decides about that.
     """
-    problem, bound_rows, contacts = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
-        data.scratch.bounded.contacts)
-    limits, efforts = data.bounds.joints, data.bounds.efforts
+    problem, bound_rows = data.scratch.bounded.problem, data.scratch.bounded.bound_rows
     for w in range(count):
         k, kind = bound_rows.dof[w], bound_rows.kind[w]
-        if quantity_of(kind) == FORCE_COMPONENT:
-            lower, upper = contacts.bounds[0, k], contacts.bounds[1, k]
-        elif quantity_of(kind) == DISTANCE_RATE:
-            lower, upper = data.scratch.bounded.distances.least[k], math.inf
-        elif quantity_of(kind) == APPLIED_SHARE:
-            lower, upper = 0.0, 1.0
-        else:
-            lower, upper = bounds_of(limits[k], kind, efforts[k])
+        lower, upper = bounds_of(data, kind, k)
         if not plain and w < data.cycle.resting_count:
-            limit = limits[k]
-            leave = (1.0 / limit.resting_share[kind] - 1.0) * unit_of(limit, kind, efforts[k])
+            limit = data.bounds.joints[k]
+            leave = (1.0 / limit.resting_share[kind] - 1.0) * unit_of(data, kind, k)
             if limit.side[kind] > 0 and math.isfinite(upper):
                 lower = max(lower, upper - leave)
             elif limit.side[kind] < 0 and math.isfinite(lower):
@@ -184,7 +172,7 @@ def write_bounds(data, count, a, plain):
         problem.bounds[0, w], problem.bounds[1, w] = lower, upper
         problem.all_softness[LASTING, w] = problem.all_softness[PROXIMAL, w] = 0.0
         problem.free[w] = free_value(
-            data, w, a, 1 if plain and data.cycle.singular_active else 0)
+            data, w, a, PLAIN if plain and data.cycle.singular_active else REFERENCE)
 
 
 @rare
@@ -192,8 +180,7 @@ def free_value(data, w, a, reference):
     """
     Return the value of a row where all multipliers are 0, all forces of force control exerted.
 
-    ``a`` and ``tau`` (nv,) are those of the reference motion; where forces are decided,
-    ``reference`` says which of `ContactForces`: 0 of q̈_ref, 1 of q̈_null.
+    ``a`` (nv,) is the reference motion, ``reference`` says which, ``REFERENCE`` or ``PLAIN``.
     """
     bound_rows, stack, contacts = data.scratch.bounded.bound_rows, data.results.stack, (
         data.scratch.bounded.contacts)
@@ -205,11 +192,7 @@ def free_value(data, w, a, reference):
         return data.scratch.bounded.tau_ref[reference, k]
     if quantity_of(kind) == APPLIED_SHARE:
         return 1.0
-    if quantity_of(kind) == DISTANCE_RATE:
-        free = distance_acceleration(data.scratch.bounded.distances.gradient[k], a)
-    else:
-        free = value_of(data.scratch.bounded.gravity_rates, k, kind, a, a)
-    free += bound_rows.offset[w]
+    free = acceleration_of(data, kind, k, a) + bound_rows.offset[w]
     for r in range(stack.shape[1]):
         moving = stack[MOVING, r] + compensation[r]
         if moving != 0.0:
@@ -243,7 +226,7 @@ def write_demands(data, count, t, wanted):
                 elif c >= levels[level]:
                     applied *= 1.0 - stack[COMPLIANT, r]
                 demand[i] -= symmetric(mobility, r - constrained, c - constrained) * applied
-    turn_levels(problem, demand, data.scratch.bounded.truncation.product)
+    levels_to_eigenvectors(problem, demand, data.scratch.bounded.truncation.product)
     for i in range(t):
         upper = demand[i]
         if math.isinf(problem.softness[LASTING, i]):
@@ -263,7 +246,7 @@ def write_matrix(data, count, t):
         column = G[w, count:]
         for i in range(t):
             column[i] = bound_rows.coupling[w, problem.task_rows[i]]
-        turn_levels(problem, column, data.scratch.bounded.truncation.product)
+        levels_to_eigenvectors(problem, column, data.scratch.bounded.truncation.product)
         for i in range(t):
             G[count + i, w] = column[i]
     for i in range(t):

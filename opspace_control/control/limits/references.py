@@ -33,7 +33,7 @@ def find_posture_torques(data, tau):
 
 
 @rare
-def refer(data, grasping, reference, tau_null):
+def evaluate_reference(data, grasping, reference, tau_null):
     """
     Write efforts and constraint forces without multipliers; ``FORCE`` becomes that of the stack.
 
@@ -60,13 +60,13 @@ def find_effects_of_reducible(data, grasping):
     applied, tau, force = bounded.applied, bounded.tau_ref[REFERENCE], (
         bounded.contacts.reference[REFERENCE])
     set_force_share(data, 0.0)
-    refer(data, grasping, REFERENCE, bounded.tau_null)
+    evaluate_reference(data, grasping, REFERENCE, bounded.tau_null)
     for k in range(tau.size):
         applied.effort[k] = tau[k]
     for c in range(force.size):
         applied.reaction[c] = force[c]
     set_force_share(data, 1.0)
-    refer(data, grasping, REFERENCE, bounded.tau_null)
+    evaluate_reference(data, grasping, REFERENCE, bounded.tau_null)
     for k in range(tau.size):
         applied.effort[k] = tau[k] - applied.effort[k]
     for c in range(force.size):
@@ -84,8 +84,8 @@ def write_effort_references(data, grasping, reducible):
     if cycle.forces_decided:
         write_singular_reactions(data)
     if cycle.singular_active:
-        refer(data, grasping, PLAIN, tau_posture)
+        evaluate_reference(data, grasping, PLAIN, tau_posture)
     if reducible:
         find_effects_of_reducible(data, grasping)
     else:
-        refer(data, grasping, REFERENCE, tau_null)
+        evaluate_reference(data, grasping, REFERENCE, tau_null)

@@ -12,7 +12,8 @@ import math
 
 from opspace_control.compiled import called, rare
 from opspace_control.control.data import DEMANDED, FORCE, WANTED
-from opspace_control.control.limits.kinds import GRAVITY_TORQUE, POSITION, RESTING_KINDS, value_of
+from opspace_control.control.limits.bounds import acceleration_of, is_limited
+from opspace_control.control.limits.kinds import GRAVITY_TORQUE, POSITION, RESTING_KINDS
 from opspace_control.control.limits.limit_law import faded
 from opspace_control.control.singular.direction_motion import clear_singular_forces
 from opspace_control.control.singular.transfer import move_to_reference
@@ -34,7 +35,7 @@ _THRESHOLD = 1e-5
 
 
 @called
-def find_resting(limits, allowed, dt, v):
+def find_resting(nodes, limits, allowed, dt, v):
     """
     Find the joints at rest at a limit that they are pressed against.
 
@@ -45,8 +46,9 @@ def find_resting(limits, allowed, dt, v):
     for k in range(limits.size):
         limit = limits[k]
         for kind in RESTING_KINDS:
-            if not allowed or (kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
-                limit.resting_share[kind] = 0.0
+            if not (allowed and is_limited(nodes, limit)) or (
+                    kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
+                limit.pressed[kind], limit.resting_share[kind] = 0, 0.0
                 continue
             side = limit.pressed[kind]
             rests = side != 0 and (limit.gravity_near if kind == GRAVITY_TORQUE else (
@@ -75,16 +77,16 @@ def regularise_resting(data, count):
     for w in range(count):
         k, kind = bound_rows.dof[w], bound_rows.kind[w]
         softer = 1.0 + (1.0 / max(limits[k].resting_share[kind], _LEAST) - 1.0) ** 3
-        bound_rows.force[w] = gram[w, w]
+        resting_rows.diagonal[w] = gram[w, w]
         gram[w, w] += (softer - 1.0) * bound_rows.mobility[w]
         resting_rows.level.scale[w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
-        resting_rows.wanted[w] = -bound_rows.offset[w] - value_of(
-            data.scratch.bounded.gravity_rates, k, kind, data.results.a_null, data.results.a_null)
+        resting_rows.wanted[w] = -bound_rows.offset[w] - acceleration_of(
+            data, kind, k, data.results.a_null)
         resting_rows.gravity_node[w] = limits[k].node if kind == GRAVITY_TORQUE else -1
     level = rows_of_level(resting_rows.level, first, count)
     decompose_level(gram, first, _THRESHOLD, _THRESHOLD, False, level)
     for w in range(count):
-        gram[w, w] = bound_rows.force[w]
+        gram[w, w] = resting_rows.diagonal[w]
     return level
 
 

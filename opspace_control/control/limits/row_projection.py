@@ -8,8 +8,8 @@ A bound on the acceleration of joint k is a row ``e_kᵀ q̈``, one on its gravi
 the joint's part in planned grip forces, which follow the motion; that of a row on contact forces
 accelerates passive joints alone. One on a distance is a row ``∇dᵀ q̈``. Joint forces of rows on
 efforts, contact forces and distances include the response of passive joints, so that none of these
-exerts a force. The row of the share of applied forces has no joint forces; it is coupled with rows
-of efforts alone, `add_share`. Constraints have priority over all rows.
+exerts a force. The row of the share of applied forces has no joint forces; `couple_share` couples
+it with the others. Constraints have priority over all rows.
 """
 
 import math
@@ -17,12 +17,12 @@ import math
 from opspace_control.compiled import rare
 from opspace_control.control.constraints.constraint_law import constraint_response
 from opspace_control.control.data import CONSTRAINT_FORCE, WANTED
-from opspace_control.control.limits.grip_efforts import add_shares
+from opspace_control.control.limits.grip_efforts import add_grip_gradient
 from opspace_control.control.limits.kinds import (
     APPLIED_SHARE,
-    DISTANCE_RATE,
+    DISTANCE_ACCELERATION,
     FORCE_COMPONENT,
-    GRAVITY_TORQUE_RATE,
+    GRAVITY_TORQUE_ACCELERATION,
     JOINT_ACCELERATION,
     JOINT_FORCE,
     quantity_of,
@@ -82,15 +82,15 @@ def project_row(data, grasping, w):
     bound_rows, directions, dofs = bounded.bound_rows, bounded.directions, limits.size
     k, quantity = bound_rows.dof[w], quantity_of(bound_rows.kind[w])
     torque, projection = bound_rows.torque[w], bound_rows.projection[w]
-    if quantity == GRAVITY_TORQUE_RATE:
+    if quantity == GRAVITY_TORQUE_ACCELERATION:
         for j in range(dofs):
-            torque[j] = bounded.gravity_rates[k, j]
+            torque[j] = bounded.gravity_gradient[k, j]
         project_torques(nodes, states, torque, projection)
-    elif quantity in (JOINT_FORCE, FORCE_COMPONENT, DISTANCE_RATE):
+    elif quantity in (JOINT_FORCE, FORCE_COMPONENT, DISTANCE_ACCELERATION):
         if quantity == JOINT_FORCE:
             project_unit_acceleration(nodes, limits[k].node, states, projection, torque)
-            add_shares(data, grasping, w, limits[k].node)
-        elif quantity == DISTANCE_RATE:
+            add_grip_gradient(data, grasping, w, limits[k].node)
+        elif quantity == DISTANCE_ACCELERATION:
             for j in range(dofs):
                 torque[j] = bounded.distances.gradient[k, j]
             project_torques(nodes, states, torque, projection)
@@ -130,7 +130,7 @@ def couple_row(data, w):
 
 
 @rare
-def leave_row_to_constraints(data, w):
+def project_on_constraints(data, w):
     """
     Subtract the constraint reactions from a row: constraints have priority over all rows.
 

@@ -11,15 +11,9 @@ import math
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.applied_forces import reduce_forces
-from opspace_control.control.limits.bound_rows import bound_number, keep_states
+from opspace_control.control.limits.bounds import bound_number
 from opspace_control.control.limits.effects import start_from_applied
-from opspace_control.control.limits.kinds import (
-    CONTACT_FORCE,
-    DISTANCE,
-    EFFORT,
-    KINDS,
-    softness_of,
-)
+from opspace_control.control.limits.kinds import EFFORT, KINDS, softness_of
 from opspace_control.control.limits.problem import PROXIMAL_STEPS
 from opspace_control.control.solver.levels import PROXIMAL, Levels, solve_levels
 from opspace_control.control.solver.program import DEPENDENT
@@ -37,13 +31,13 @@ def start_forces(problem, count, t, begin):
 
 
 @inlined
-def write_bound_softness(problem, bound_rows, memory, dofs, count):
+def write_bound_softness(data, count):
     """Write the softness of so many bounds in their own level."""
+    problem, bound_rows = data.scratch.bounded.problem, data.scratch.bounded.bound_rows
     for w in range(count):
         kind, effort_bounded = bound_rows.kind[w], False
         if kind < KINDS:
-            number = bound_number(memory, EFFORT, bound_rows.dof[w], dofs)
-            effort_bounded = bound_rows.index[number] >= 0
+            effort_bounded = bound_rows.index[bound_number(data, EFFORT, bound_rows.dof[w])] >= 0
         softness = softness_of(kind, effort_bounded)
         problem.all_softness[PROXIMAL, w] = softness * bound_rows.mobility[w]
 
@@ -65,8 +59,7 @@ def solve_problem(data, count, t, begin):
     for level in range(problem.truncated.size):
         problem.first_rows[level + 2] = count + problem.levels[level + 1]
         problem.steps[level + 1] = PROXIMAL_STEPS
-    write_bound_softness(
-        problem, data.scratch.bounded.bound_rows, data.memory, data.bounds.joints.size, count)
+    write_bound_softness(data, count)
     start_forces(problem, count, t, begin)
     changes, given_up = solve_levels(
         Levels(problem.first_rows, problem.steps, problem.G, problem.all_softness, problem.bounds,
@@ -99,33 +92,33 @@ def side_of(problem, w):
 
 
 @rare
-def record_active(data, count, plain):
-    """Record ``active`` limits, or ``pressed`` ones, of the ``plain`` problem."""
+def record_active(data, count):
+    """Record which bounds are active, and what became of so many rows, for the next problem."""
+    problem, bound_rows, memory = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
+        data.memory)
+    memory.bound_active[:] = memory.bound_state[:] = 0
+    for w in range(count):
+        k, kind, side = bound_rows.dof[w], bound_rows.kind[w], side_of(problem, w)
+        number = bound_number(data, kind, k)
+        if w < data.cycle.resting_count and side != data.bounds.joints[k].side[kind]:
+            # An equality row, which may pull; what presses the joint is in the plain problem.
+            side = data.bounds.joints[k].pressed[kind]
+        memory.bound_active[number] = side
+        for level in range(problem.state.shape[0]):
+            memory.bound_state[level, number] = problem.state[level, w]
+
+
+@rare
+def record_pressed(data, count):
+    """Record the bounds that joints are pressed against in the plain problem, of so many rows."""
     limits, bound_rows = data.bounds.joints, data.scratch.bounded.bound_rows
     for k in range(limits.size):
-        sides = limits[k].pressed if plain else limits[k].active
         for kind in range(KINDS):
-            sides[kind] = 0
-    contact_active, distance_active = data.memory.contact_active, data.memory.distance_active
-    if not plain:
-        contact_active[:] = distance_active[:] = 0
-        keep_states(data, count)
+            limits[k].pressed[kind] = 0
     for w in range(count):
-        kind, side = bound_rows.kind[w], side_of(data.scratch.bounded.problem, w)
-        if kind >= KINDS:
-            if not plain:
-                if kind == DISTANCE:
-                    distance_active[bound_rows.dof[w]] = side
-                elif kind == CONTACT_FORCE:
-                    contact_active[bound_rows.dof[w]] = side
-            continue
-        limit = limits[bound_rows.dof[w]]
-        if plain:
-            limit.pressed[kind] = side
-            continue
-        if w < data.cycle.resting_count and side != limit.side[kind]:
-            side = limit.pressed[kind]
-        limit.active[kind] = side
+        if bound_rows.kind[w] < KINDS:
+            limits[bound_rows.dof[w]].pressed[bound_rows.kind[w]] = side_of(
+                data.scratch.bounded.problem, w)
 
 
 @rare
@@ -135,7 +128,7 @@ def read_forces(data, count):
         data.results.stack)
     f = problem.f_y[0]
     for w in range(count):
-        bound_rows.force[w] = f[w]
+        bound_rows.multiplier[w] = f[w]
     reduce_forces(data, count)
     start_from_applied(data)
     for level in range(problem.truncated.size):

@@ -145,7 +145,7 @@ def settle(program, active, first, last, f_y):
 
 
 @rare
-def keep_bounds(program, active, first, last, step, f_y):
+def tighten_bounds(program, active, first, last, step, f_y):
     """
     Narrow the bounds above a level that stand against its residual, at most to equalities.
 
@@ -237,5 +237,5 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
             continue
         settle(program, active[level], first, last, f_y)
         if steps[level] > 1 and residual:
-            keep_bounds(program, active[level], first, last, step, f_y)
+            tighten_bounds(program, active[level], first, last, step, f_y)
     return total if ended else -total - 1, given_up

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits of joints that a controller's cycle keeps, and how they change."""
 
+import numpy as np
 
 from opspace_control.collision.data import set_influence
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
@@ -9,7 +10,13 @@ from opspace_control.control.data import BoundedScratch, Memory, RestingRows
 from opspace_control.control.limits.distance_limits import COUNTED, FEATURE_ZONE, DistanceLimits
 from opspace_control.control.limits.distances import Distances
 from opspace_control.control.limits.joint_limits import JointLimits
-from opspace_control.control.limits.kinds import KINDS, check_kinds
+from opspace_control.control.limits.kinds import (
+    CONTACT_FORCE,
+    DISTANCE,
+    FORCE_SHARE,
+    KINDS,
+    check_kinds,
+)
 from opspace_control.control.singular.direction_motion import DIRECTION_ROWS
 from opspace_control.control.solver.level_inverse import Decomposition
 from opspace_control.control.solver.levels import LEVEL_SCRATCH
@@ -25,7 +32,7 @@ _OF_DISTANCES = {'margin': 'distance_margin', 'acceleration': 'distance_braking'
                  'repulsion_influence': 'repulsion_influence'}
 
 
-class KeptLimits:
+class LimitData:
     """
     Limits of joints, as a compiled cycle reads them; all their numbers may change gradually.
 
@@ -113,6 +120,17 @@ class KeptLimits:
         set_influence(self.collision, distances.repulsion_influence)
         self.distances = distances
 
+    def active_bounds(self):
+        """Yield kind, index and side, ±1, of each bound that was active in the last problem."""
+        sizes = dict.fromkeys(range(KINDS), self.records.size) | {
+            CONTACT_FORCE: self.scratch.contacts.bounds.shape[1], FORCE_SHARE: 1,
+            DISTANCE: self.memory.near_pairs.size}
+        first = 0
+        for kind, size in sizes.items():
+            sides, first = self.memory.bound_active[first:first + size], first + size
+            for k in np.flatnonzero(sides) if kind != FORCE_SHARE else ():
+                yield kind, int(k), int(sides[k])
+
     def restore_shapes(self):
         """Put the shapes into their arrays again, where the model has them."""
         self.distances.collision.replace_in(self.collision)
@@ -132,7 +150,8 @@ class KeptLimits:
             self.collision, self._cycle['origin'][0]))
 
     def _forget_pairs(self):
-        self.memory.near_pairs[:], self.memory.distance_active[:] = -1, 0
+        near = self.memory.near_pairs
+        near[:], self.memory.bound_active[-near.size:] = -1, 0
 
     def _checked(self, limits):
         if not isinstance(limits, JointLimits) or limits.model is not self._model:

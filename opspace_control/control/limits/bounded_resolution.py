@@ -14,22 +14,18 @@ from opspace_control.control.constraints.elimination import moving_forces
 from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WANTED
 from opspace_control.control.limits.applied_forces import find_reducible_forces
 from opspace_control.control.limits.bound_rows import (
-    ROUNDING,
     add_bound_forces,
     add_share_row,
     add_violated,
     begin_rows,
 )
+from opspace_control.control.limits.bounds import any_bound_counts
 from opspace_control.control.limits.contact_forces import (
     decide_forces,
     exert_internal,
-    weight_of,
-    within_contact_bounds,
 )
-from opspace_control.control.limits.distances import within_distance_bounds
 from opspace_control.control.limits.effects import find_efforts, write_reactions, write_residual
 from opspace_control.control.limits.grip_efforts import correct_efforts, exert_reactions
-from opspace_control.control.limits.limit_check import within_limits
 from opspace_control.control.limits.problem import (
     prepare_tasks,
     select_rows,
@@ -47,6 +43,7 @@ from opspace_control.control.limits.solution import (
     exceeds_residual,
     read_forces,
     record_active,
+    record_pressed,
     solve_problem,
     start_forces,
 )
@@ -74,7 +71,7 @@ def solve_rows(data, count, t, a, plain):
 
 
 @rare
-def find_pressed(data, count, t):
+def solve_plain_problem(data, count, t):
     """
     Find the limits that tasks press joints against without singular-direction control.
 
@@ -83,11 +80,11 @@ def find_pressed(data, count, t):
     if data.cycle.singular_active:
         prepare_tasks(data, t, 0)
         solve_rows(data, count, t, data.results.a_null, True)
-    record_active(data, count, True)
+    record_pressed(data, count)
 
 
 @rare
-def solve_within_limits(data, grasping, tau):
+def solve_bounded_problem(data, grasping, tau):
     """
     Solve the problem of bounds and tasks; write forces of the stack and of bounds.
 
@@ -134,8 +131,8 @@ def solve_within_limits(data, grasping, tau):
     cycle.bound_count = count
     if cycle.singular_active or exceeds_residual(data, t):
         cycle.least_eigenvalue = 0.0
-    record_active(data, count, False)
-    find_pressed(data, count, t)
+    record_active(data, count)
+    solve_plain_problem(data, count, t)
 
 
 @called
@@ -150,13 +147,13 @@ def respond_to_stack(data):
 
 
 @rare
-def keep_bounds(data, grasping, tau):
+def resolve_bounded(data, grasping, tau):
     """
     Solve the problem with bounds; ``tau`` (nv,) is scratch.
 
     Afterwards ``FORCE`` and ``REACTION`` are relative to q̈_null, complete but for grips.
     """
-    solve_within_limits(data, grasping, tau)
+    solve_bounded_problem(data, grasping, tau)
     if data.demand.constraints.size > 0 and not (
             data.cycle.has_passive or data.cycle.forces_decided):
         exert_reactions(data)
@@ -167,30 +164,23 @@ def keep_bounds(data, grasping, tau):
 
 
 @rare
-def keep_efforts(data, grasping, tau):
+def resolve_within_efforts(data, grasping, tau):
     """Do so where efforts alone pass their limits, after `move_joints_by_forces`."""
     restore_loads(data.robot.nodes, data.robot.states, data.cycle.gravity[:], data.v,
                   data.results.a_null)
-    keep_bounds(data, grasping, tau)
+    resolve_bounded(data, grasping, tau)
 
 
 @inlined
-def keep_limits(data, grasping, any_resting, tau):
+def resolve_within_bounds(data, grasping, any_resting, tau):
     """Solve the problem with bounds where motion or contact forces violate limits."""
-    robot, stack = data.robot, data.results.stack
+    stack, contacts = data.results.stack, data.scratch.bounded.contacts
     respond_to_stack(data)
     if grasping.grasps.size > 0:
         write_residual(data, stack[WANTED], 0)
-    contacts = data.scratch.bounded.contacts
     if data.cycle.forces_decided:
         decide_forces(data, 0, False)
-    if any_resting or not (within_limits(
-            robot.nodes, data.bounds.joints, data.scratch.bounded.gravity_rates,
-            data.results.a_task) and within_contact_bounds(
-                contacts, data.memory.contact_active, ROUNDING * weight_of(data.cycle))
-            and within_distance_bounds(robot.collision, data.scratch.bounded.distances,
-                                       data.memory.distance_active, data.results.a_task,
-                                       ROUNDING * data.cycle.distance_braking)):
-        keep_bounds(data, grasping, tau)
+    if any_resting or any_bound_counts(data, data.results.a_task):
+        resolve_bounded(data, grasping, tau)
     elif data.cycle.forces_decided:
         exert_internal(contacts, stack[FORCE], stack[REACTION])

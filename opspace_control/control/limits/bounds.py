@@ -1,0 +1,176 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The bounds of a cycle: how many there are of each kind, and which value each of them bounds.
+
+A bound is ``least ≤ y ≤ greatest``, y being a quantity of `kinds` under accelerations, joint forces
+and contact forces. All bounds have a number: those of joints, kind by kind, those of contacts, that
+of the share of applied forces, and those of near pairs.
+"""
+
+import math
+
+from opspace_control.compiled import called, inlined
+from opspace_control.control.limits.contact_forces import contact_value, weight_of
+from opspace_control.control.limits.kinds import (
+    ACCELERATION,
+    ALL_KINDS,
+    APPLIED_SHARE,
+    BRAKING,
+    CONTACT_FORCE,
+    DISTANCE,
+    DISTANCE_ACCELERATION,
+    EFFORT,
+    FORCE_COMPONENT,
+    FORCE_SHARE,
+    GRAVITY_TORQUE_ACCELERATION,
+    JOINT_ACCELERATION,
+    JOINT_FORCE,
+    KINDS,
+    quantity_of,
+)
+from opspace_control.model.nodes import ACTIVE
+from opspace_control.spatial.dense import dot_product
+
+ROUNDING = 1e-7  # in the unit of a bound: what passes it by less does not
+
+# Effort limits below this, N m or N, such as that of a joint without a motor, are bounds of this
+# size: the two bounds of an effort must differ. The cut makes it the limit itself.
+_LEAST_EFFORT = 1e-6
+
+
+@inlined
+def count_bounds(data, kind):
+    """Return how many bounds of a kind this cycle has."""
+    if kind < KINDS:
+        return data.bounds.joints.size
+    if kind == CONTACT_FORCE:
+        return data.scratch.bounded.contacts.bounds.shape[1]
+    return data.robot.collision.count[0] if kind == DISTANCE else 1
+
+
+@inlined
+def bound_number(data, kind, k):
+    """Return the number of the k-th bound of a kind: of joint k, of a contact, of near pair k."""
+    last, near = data.memory.bound_active.size, data.memory.near_pairs.size
+    if kind == DISTANCE:
+        return last - near + k
+    return last - near - 1 if kind == FORCE_SHARE else kind * data.bounds.joints.size + k
+
+
+@inlined
+def is_limited(nodes, limit):
+    """Return whether a joint has limits and a drive."""
+    return limit.q_index >= 0 and nodes[limit.node].status == ACTIVE
+
+
+@inlined
+def bounds_of(data, kind, k):
+    """Return the least and the greatest value that a bound allows, ±inf where there is none."""
+    quantity = quantity_of(kind)
+    if quantity == FORCE_COMPONENT:
+        bounds = data.scratch.bounded.contacts.bounds
+        return bounds[0, k], bounds[1, k]
+    if quantity == DISTANCE_ACCELERATION:
+        return data.scratch.bounded.distances.least[k], math.inf
+    if quantity == APPLIED_SHARE:
+        return 0.0, 1.0
+    limit = data.bounds.joints[k]
+    least, greatest = -math.inf, math.inf
+    if is_limited(data.robot.nodes, limit):
+        if quantity == JOINT_FORCE and limit.determined:
+            greatest = max(data.bounds.efforts[k], _LEAST_EFFORT)
+            least = -greatest
+        elif quantity == GRAVITY_TORQUE_ACCELERATION:
+            greatest = limit.gravity_bound
+        elif quantity == JOINT_ACCELERATION:  # a side is a bound of one kind, by what bounds it
+            braking = kind == BRAKING
+            if (limit.reason[0] == ACCELERATION) == braking:
+                least = limit.least
+            if (limit.reason[1] == ACCELERATION) == braking:
+                greatest = limit.greatest
+    return least, greatest
+
+
+@inlined
+def is_there(data, kind, k):
+    """Return whether there is such a bound at this cycle."""
+    least, greatest = bounds_of(data, kind, k)
+    return not (math.isinf(least) and math.isinf(greatest))
+
+
+@inlined
+def unit_of(data, kind, k):
+    """Return what the values of a bound are measured by."""
+    quantity = quantity_of(kind)
+    if quantity == FORCE_COMPONENT:
+        return weight_of(data.cycle)
+    if quantity == DISTANCE_ACCELERATION:
+        return data.cycle.distance_braking
+    if quantity == APPLIED_SHARE:
+        return 1.0
+    limit = data.bounds.joints[k]
+    if quantity == JOINT_FORCE:
+        return max(data.bounds.efforts[k], _LEAST_EFFORT)
+    return limit.acceleration if quantity == JOINT_ACCELERATION else limit.gravity_braking
+
+
+@inlined
+def acceleration_of(data, kind, k, a):
+    """Return the value of a bound on the motion under accelerations a (nv,)."""
+    quantity = quantity_of(kind)
+    if quantity == JOINT_ACCELERATION:
+        return a[k]
+    if quantity == GRAVITY_TORQUE_ACCELERATION:
+        return dot_product(data.scratch.bounded.gravity_gradient[k], a, a.size)
+    if quantity == DISTANCE_ACCELERATION:
+        return dot_product(data.scratch.bounded.distances.gradient[k], a, a.size)
+    return math.nan
+
+
+@inlined
+def value_of(data, kind, k, a, tau):
+    """Return the value of a bound under accelerations a and joint forces tau, (nv,) each."""
+    quantity = quantity_of(kind)
+    if quantity == JOINT_FORCE:
+        return tau[k]
+    if quantity == FORCE_COMPONENT:
+        contacts = data.scratch.bounded.contacts
+        return contact_value(contacts, contacts.force, k)
+    return data.cycle.force_share if quantity == APPLIED_SHARE else acceleration_of(
+        data, kind, k, a)
+
+
+@inlined
+def is_passed(data, kind, k, a, tau):
+    """Return whether a bound is passed by more than rounding; NaN passes it."""
+    least, greatest = bounds_of(data, kind, k)
+    if math.isinf(least) and math.isinf(greatest):
+        return False
+    slack = ROUNDING * unit_of(data, kind, k)
+    return not least - slack <= value_of(data, kind, k, a, tau) <= greatest + slack
+
+
+@called
+def any_bound_counts(data, a):
+    """
+    Return whether a bound was active in the last problem, or is passed.
+
+    ``a`` (nv,) are accelerations. Efforts are not known yet: `any_effort_passes`.
+    """
+    for kind in range(ALL_KINDS):
+        for k in range(count_bounds(data, kind)):
+            active = data.memory.bound_active[bound_number(data, kind, k)] != 0
+            if (active and is_there(data, kind, k)) or (
+                    kind != EFFORT and is_passed(data, kind, k, a, a)):
+                return True
+    return False
+
+
+@called
+def any_effort_passes(data, tau):
+    """Return whether an effort (nv,) that the motion determines passes its limit."""
+    passed = 0
+    for k in range(tau.size):
+        passed += is_passed(data, EFFORT, k, tau, tau)
+    return passed > 0
