@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Joints keep their limits: the law against the conditions of its optimum, and in simulation."""
 
+import math
+
 import numpy as np
 import pytest
 from robots import robot_file
@@ -16,6 +18,10 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.control.data import SCALE
+from opspace_control.control.limits.joint_limits import SHORTEST_STOP
+from opspace_control.control.limits.kinds import MOTION
+from opspace_control.control.limits.limit_law import bound_acceleration
+from opspace_control.control.limits.resting import find_resting
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.model.mobility import carried_by_joints
 from opspace_control.safety.ramps import Ramps
@@ -573,6 +579,36 @@ def test_braking_is_within_what_the_effort_limits_leave(arm):
         assert (needed + abs(arm.gravity(state)) <= arm.effort_limits).all()
     assert limits.weak == ()
     assert JointLimits(RobotModel.from_urdf(read('humanoid.urdf'))).weak
+
+
+def test_joints_that_cannot_brake_as_their_acceleration_says_are_weak(arm):
+    """What is left of their effort in every posture is 2.5 times the default deceleration."""
+    usual = JointLimits(arm)
+    free = usual.acceleration < usual.velocity / SHORTEST_STOP  # by their drives
+    assert free.any()
+    for part, weak in ((2.4, ()), (2.6, tuple(np.array(arm.dof_names)[free]))):
+        limits = JointLimits(arm, acceleration=part * usual.acceleration)
+        assert tuple(name for name in limits.weak if free[arm.dof_index(name)]) == weak
+    assert set(JointLimits(arm, acceleration=np.inf).weak) == set(arm.dof_names)
+
+
+def test_a_joint_without_a_limit_of_velocity_rests_only_when_slow_and_returns_slowly(arm):
+    """Its ordinary speed counts: a hundredth of infinity would be any speed."""
+    text = read('arm_7r.urdf').replace('velocity="', 'other="')
+    model = RobotModel.from_urdf(text)
+    limits = JointLimits(model).records(model.nodes).view(np.recarray)
+    limit, nodes = limits[3], model.nodes.view(np.recarray)
+    assert math.isinf(limit.velocity)
+    bound_acceleration(limit, 100.0, 20.0, limit.upper + 10.0, 0.0)
+    assert limit.greatest == pytest.approx(-100.0 * 0.1 * 2.0)
+    for speed, rests in ((0.019, True), (0.021, False)):
+        limit.pressed[MOTION] = 1
+        v = np.zeros(model.nv)
+        v[3] = speed
+        bound_acceleration(limit, 100.0, 20.0, limit.upper, speed)
+        find_resting(nodes, limits, True, 1e-3, v)
+        assert (limit.resting_share[MOTION] > 0.0) == rests
+        limit.resting_share[MOTION] = 0.0
 
 
 @pytest.mark.parametrize('wrong', [

@@ -72,8 +72,9 @@ class JointLimits:
     gravity_torque : (nv,) array
         Limits of gravity torques, N·m or N: 95 % of the effort limits, inf for none.
     weak : tuple of str
-        Joints whose effort limits leave too little for braking in some posture: they may pass
-        limits of their motion.
+        Joints whose effort limits leave too little for braking in some posture, less than the
+        default or more than all of it where ``acceleration`` is given: they may pass limits of
+        their motion.
 
     Raises
     ------
@@ -120,13 +121,18 @@ class JointLimits:
             self.lower = np.fmin(lower + self.position_margin, middle)
             self.upper = np.fmax(upper - self.position_margin, middle)
         self.velocity = self.velocity_kept * model.velocity_limits
-        fastest = np.where(np.isfinite(self.velocity), self.velocity, _ORDINARY_SPEED)
-        needed = fastest / LONGEST_STOP
-        weak = model.active & (model.q_index >= 0) & (self._strength < needed)
-        self.weak = model.names_of(weak)
-        self.acceleration = np.clip(self._strength, needed, fastest / SHORTEST_STOP)
-        if self._given is not None:
-            self.acceleration = _accelerations(model, self._given, self.acceleration)
+        fastest = self._ordinary_speed()
+        usual = np.clip(self._strength, fastest / LONGEST_STOP, fastest / SHORTEST_STOP)
+        self.acceleration = usual if self._given is None else _accelerations(
+            model, self._given, usual)
+        whole = np.maximum(self._strength / BRAKING_SHARE, 0.0)
+        weak = np.where(self.acceleration == usual, self._strength < usual,
+                        self.acceleration > whole)
+        self.weak = model.names_of(weak & model.active & (model.q_index >= 0))
+
+    def _ordinary_speed(self):
+        """Return the greatest velocities (nv,), usual ones where there is no limit."""
+        return np.where(np.isfinite(self.velocity), self.velocity, _ORDINARY_SPEED)
 
     def records(self, nodes):
         """Return the LIMIT records, (nv,), of a controller with these nodes."""
@@ -137,11 +143,11 @@ class JointLimits:
         limits['gravity_torque'] = self.gravity_torque
         for name in ('lower', 'upper', 'velocity'):
             limits[name] = getattr(self, name)
+        limits['ordinary_speed'] = self._ordinary_speed()
         limits['acceleration'] = np.minimum(self.acceleration, _HARDEST)
         # Nothing but ±a bounds a joint with v ≤ v_max/2 for which s ≥ v_max: there it may go at
         # 2^(-1/4) v_max, and the slope of that is no more than a / v_max.
-        a, fastest = self.acceleration, np.where(
-            np.isfinite(self.velocity), self.velocity, _ORDINARY_SPEED)
+        a, fastest = self.acceleration, limits['ordinary_speed']
         slack = self.return_rate * (0.5 ** 0.25 - 0.5) * fastest - 0.5 * a
         quick = slack >= a
         limits['slow'] = np.where(quick, 0.5 * fastest, -1.0)

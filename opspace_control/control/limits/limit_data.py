@@ -24,7 +24,8 @@ from opspace_control.dynamics.data import make_arrays
 from opspace_control.errors import ControlError
 
 # Numbers of `LIMIT` that follow from those of `JointLimits`, and of `CYCLE`.
-_OF_JOINTS = 'lower', 'upper', 'velocity', 'acceleration', 'slow', 'clear', 'gravity_torque'
+_OF_JOINTS = ('lower', 'upper', 'velocity', 'ordinary_speed', 'acceleration', 'slow', 'clear',
+              'gravity_torque')
 _OF_ALL = 'return_rate', 'approach_rate', 'kept'
 # Of `DistanceLimits`, by names in `CYCLE`.
 _OF_DISTANCES = {'margin': 'distance_margin', 'acceleration': 'distance_braking',

@@ -24,6 +24,7 @@ LIMIT = np.dtype([
     ('lower', np.float64),          # rad or m, -inf for none
     ('upper', np.float64),          # rad or m, inf for none
     ('velocity', np.float64),       # rad/s or m/s, inf for none
+    ('ordinary_speed', np.float64),  # the same, or of a joint without a limit a usual speed
     ('acceleration', np.float64),   # that it can always brake with, rad/s² or m/s²
     ('slow', np.float64),           # speed up to which, and
     ('clear', np.float64),          # distance from its limits from which nothing but ±acceleration
@@ -43,7 +44,7 @@ LIMIT = np.dtype([
     ('resting_share', np.float64, (KINDS,)),
 ], align=True)
 
-# Beyond a limit of position a joint returns at this part of its greatest velocity, or slower.
+# Beyond a limit of position a joint returns at this part of its ordinary speed, or slower.
 _RETURN = 0.1
 
 
@@ -66,7 +67,7 @@ def speed_towards(distance, limit, approach):
         return fastest, 0.0, VELOCITY
     s, slope = braking_speed(distance, limit.acceleration, approach)
     if s <= 0.0:
-        back = _RETURN * fastest
+        back = _RETURN * limit.ordinary_speed
         return (s, slope, POSITION) if s > -back else (-back, 0.0, POSITION)
     x = s / fastest
     x *= x

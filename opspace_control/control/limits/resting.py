@@ -24,7 +24,7 @@ from opspace_control.control.solver.level_inverse import (
 )
 from opspace_control.control.stack.rows import resolve_tasks
 
-# A joint that goes slower than this part of its greatest velocity is at rest.
+# A joint that goes slower than this part of its ordinary speed is at rest.
 _STILL = 0.01
 # Time of the change when a joint begins or ceases to rest, s.
 _TIME = 0.1
@@ -53,7 +53,7 @@ def find_resting(nodes, limits, allowed, dt, v):
             side = limit.pressed[kind]
             rests = side != 0 and (limit.gravity_near if kind == GRAVITY_TORQUE else (
                 limit.reason[(1 + side) // 2] == POSITION
-                and abs(v[k]) <= _STILL * limit.velocity))
+                and abs(v[k]) <= _STILL * limit.ordinary_speed))
             if rests:
                 limit.side[kind] = side
             else:

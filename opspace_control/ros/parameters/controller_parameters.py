@@ -99,7 +99,7 @@ NODE = (
     Parameter('route', 'string', 'topic',
         'Where cycles run. topic: in this node, which sends efforts to the effort controller. '
         'plugin: in the controller manager itself, in the plug-in of native/ros2_control, which '
-        'this node configures; not with a floating base.', choices=('topic', 'plugin')),
+        'this node configures.', choices=('topic', 'plugin')),
     Parameter('plugin.name', 'string', 'opspace_plugin',
         'With route plugin: name of the controller in the manager, whose type is '
         'opspace_controller/OperationalSpaceController.'),
