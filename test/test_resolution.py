@@ -27,8 +27,8 @@ LEAST_MOBILITY = 1e-2  # 1/kg
 @njit
 def _resolve(stack, scratch, levels, least_mobility, threshold):
     mobility, activation = scratch.mobility, stack[ACTIVATION]
-    scale_rows(mobility, activation, np.zeros_like(activation), least_mobility, 1e-3, 0.0,
-               stack[SCALE])
+    scale_rows(mobility, activation, np.zeros_like(activation), np.full_like(activation, np.inf),
+               least_mobility, 1e-3, 0.0, stack[SCALE])
     regularise_rows(mobility, mobility, 0, activation)
     return resolve_forces(stack, scratch, levels, threshold, None)
 

@@ -26,7 +26,6 @@ from opspace_control.control.cycle import control_cycle, limited_cycle
 from opspace_control.control.cycle_record import make_cycle
 from opspace_control.control.data import (
     SCALE,
-    Arguments,
     Bounds,
     Demand,
     Grasping,
@@ -38,7 +37,7 @@ from opspace_control.control.limits.distance_limits import DistanceLimits
 from opspace_control.control.limits.effort_limits import read_effort_limits
 from opspace_control.control.limits.limit_data import LimitData
 from opspace_control.control.payloads import Payloads
-from opspace_control.control.storage import make_storage
+from opspace_control.control.storage import Arguments, make_storage
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.preparation import check_time
 from opspace_control.errors import ControlError

@@ -268,12 +268,12 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         write_motion_laws(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
                           bounded.directions)
         clear_singular_forces(bounded.directions, results.stack.shape[1])
-    data = Data(cycle, robot, demand, bounds, memory, results, scratch, v)
+    data = Data(cycle, robot, demand, grasping, bounds, memory, results, scratch, v)
     resolve_stack(cycle, robot, demand, results, scratch, data)
     cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_given_up = 0
     cycle.force_share = 1.0
     if keeps:
-        resolve_within_bounds(data, grasping, any_resting, tau)
+        resolve_within_bounds(data, any_resting, tau)
     else:
         if demand.friction.size > 0:
             respond_to_stack(data)
@@ -286,7 +286,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
         if not keeps or cycle.problems > 0 or not any_effort_passes(data, tau):
             break
-        resolve_within_efforts(data, grasping, tau)
+        resolve_within_efforts(data, tau)
     cycle.singular_share = faded(
         cycle.singular_share, cycle.singular_active, dt, _TIME) if keeps else 0.0
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)

@@ -16,15 +16,25 @@ from opspace_control.control.solver.level_inverse import Decomposition
 from opspace_control.control.solver.semidefinite import Factor
 from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
 
-# Rows of `Results.stack`, a number for each row of the stack: its activation, 0 to 1; whether it is
-# of a single joint; applied forces, N and N m, and the part of them that moves; 1 where such forces
-# may move the row; its scale; its acceleration by the passive-joint response; λ0 of
-# `eliminate_constraints`; constraint reactions; grip forces; wanted accelerations (of constraints
-# z of `eliminate_constraints`, N and N m), their residual, and those before singular-direction
-# control; and the accelerations to attain, which become forces.
-STACK_ROWS = 14
-(ACTIVATION, SINGLE_JOINT, APPLIED, MOVING, COMPLIANT, SCALE, PASSIVE_RESPONSE, CONSTRAINT_FORCE,
- REACTION, GRIP_FORCE, WANTED, RESIDUAL, DEMANDED, FORCE) = range(STACK_ROWS)
+# Rows of `Results.stack`, a number for each row of the stack. Accelerations are in m/s² and rad/s²,
+# forces in N and N m.
+STACK_ROWS = 15
+(ACTIVATION,        # from 0 to 1
+ SINGLE_JOINT,      # 1 for the acceleration of a single joint, else 0
+ OWN_MOBILITY,      # of a point seen from another link, by its own link; else inf
+ APPLIED,           # forces that are applied
+ MOVING,            # the part of them that moves
+ COMPLIANT,         # 1 where such forces may move the row, else 0
+ SCALE,             # of the row
+ PASSIVE_RESPONSE,  # acceleration by the passive-joint response
+ CONSTRAINT_FORCE,  # λ0 of `eliminate_constraints`
+ REACTION,          # constraint reactions
+ GRIP_FORCE,        # planned wrenches of grips
+ WANTED,            # accelerations; of constraints z of `eliminate_constraints`, a force
+ RESIDUAL,          # what of them is not attained
+ DEMANDED,          # accelerations before singular-direction control
+ FORCE,             # accelerations to attain; `resolve_tasks` replaces them by forces
+ ) = range(STACK_ROWS)
 
 
 class Robot(NamedTuple):
@@ -278,23 +288,13 @@ class BoundedScratch(NamedTuple):
     truncation: Truncation = Truncation
 
 
-class Arguments(NamedTuple):
-    """What a controller gives to its kernel in every cycle."""
-
-    cycle: np.ndarray  # (1,) CYCLE
-    robot: Robot
-    demand: Demand
-    grasping: Grasping
-    bounds: Bounds
-    storage: Storage
-
-
 class Data(NamedTuple):
     """All of a cycle that keeps limits of joints."""
 
     cycle: np.void  # CYCLE
     robot: Robot
     demand: Demand
+    grasping: Grasping
     bounds: Bounds
     memory: Memory
     results: Results

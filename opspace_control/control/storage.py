@@ -2,10 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arrays that a controller's cycles write."""
 
-from opspace_control.control.data import RESIDUAL, SCALE, STACK_ROWS, Results, Scratch, Storage
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.control.data import (
+    RESIDUAL,
+    SCALE,
+    STACK_ROWS,
+    Bounds,
+    Demand,
+    Grasping,
+    Results,
+    Robot,
+    Scratch,
+    Storage,
+)
 from opspace_control.control.solver.level_inverse import Decomposition
 from opspace_control.control.solver.semidefinite import Factor
 from opspace_control.dynamics.data import make_arrays
+
+
+class Arguments(NamedTuple):
+    """What a controller gives to its kernel in every cycle."""
+
+    cycle: np.ndarray  # (1,) CYCLE
+    robot: Robot
+    demand: Demand
+    grasping: Grasping
+    bounds: Bounds
+    storage: Storage
 
 
 def make_storage(dofs, rows, constrained, kept):

@@ -15,7 +15,7 @@ from opspace_control.control.limits.row_projection import (
 
 
 @rare
-def add_row(data, grasping, count, k, kind):
+def add_row(data, count, k, kind):
     """
     Add the row of a bound to those of this cycle, so many; return how many there are then.
 
@@ -28,8 +28,8 @@ def add_row(data, grasping, count, k, kind):
     for level in range(state.shape[0]):
         state[level, count] = kept[level, number]
     if data.cycle.forces_decided:
-        write_direction(data, grasping, count)
-    project_row(data, grasping, count)
+        write_direction(data, count)
+    project_row(data, count)
     couple_row(data, count)
     if data.demand.constraints.size > 0:
         project_on_constraints(data, count)
@@ -40,17 +40,17 @@ def add_row(data, grasping, count, k, kind):
 
 
 @rare
-def add_share_row(data, grasping, count):
+def add_share_row(data, count):
     """Add the row of the share of forces that may be reduced; return how many there are then."""
     if find_inverse_cost(data):
         for w in range(count):
             couple_share(data, w)
-        count = add_row(data, grasping, count, 0, FORCE_SHARE)
+        count = add_row(data, count, 0, FORCE_SHARE)
     return count
 
 
 @rare
-def begin_rows(data, grasping):
+def begin_rows(data):
     """
     Write the rows of joints at rest at their limits, then those of the other active bounds.
 
@@ -64,18 +64,18 @@ def begin_rows(data, grasping):
     for k in range(limits.size):
         for kind in RESTING_KINDS:
             if limits[k].resting_share[kind] > 0.0:
-                count = add_row(data, grasping, count, k, kind)
+                count = add_row(data, count, k, kind)
     resting = count
     for kind in range(ALL_KINDS):
         for k in range(count_bounds(data, kind) if kind != FORCE_SHARE else 0):
             number = bound_number(data, kind, k)
             if active[number] != 0 and index[number] < 0 and is_there(data, kind, k):
-                count = add_row(data, grasping, count, k, kind)
+                count = add_row(data, count, k, kind)
     return resting, count
 
 
 @rare
-def add_violated(data, grasping, count, a, tau):
+def add_violated(data, count, a, tau):
     """
     Add the rows of all bounds that are passed and have none yet; return how many there are.
 
@@ -85,7 +85,7 @@ def add_violated(data, grasping, count, a, tau):
     for kind in range(ALL_KINDS):
         for k in range(count_bounds(data, kind)):
             if index[bound_number(data, kind, k)] < 0 and is_passed(data, kind, k, a, tau):
-                count = add_row(data, grasping, count, k, kind)
+                count = add_row(data, count, k, kind)
     return count
 
 

@@ -84,7 +84,7 @@ def solve_plain_problem(data, count, t):
 
 
 @rare
-def solve_bounded_problem(data, grasping, tau):
+def solve_bounded_problem(data, tau):
     """
     Solve the problem of bounds and tasks; write forces of the stack and of bounds.
 
@@ -96,14 +96,14 @@ def solve_bounded_problem(data, grasping, tau):
     a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
     a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref[REFERENCE]
     find_posture_torques(data, bounded.tau_posture)
-    resting, count = begin_rows(data, grasping)
+    resting, count = begin_rows(data)
     write_reference(data, resting, a_ref)
     reducible = find_reducible_forces(data)
     t, corrections = select_rows(data), 0
     prepare_tasks(data, t, cycle.resting_count)
-    write_effort_references(data, grasping, reducible)
+    write_effort_references(data, reducible)
     if reducible:
-        count = add_share_row(data, grasping, count)
+        count = add_share_row(data, count)
     while True:
         if count > 0:
             solve_rows(data, count, t, a_ref, False)
@@ -120,12 +120,12 @@ def solve_bounded_problem(data, grasping, tau):
         add_correction(data, stack[RESIDUAL])
         if cycle.forces_decided:
             decide_forces(data, count, True)
-        find_efforts(data, grasping, count, tau_null, tau)
+        find_efforts(data, count, tau_null, tau)
         if corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
             corrections += 1
             continue
         before = count
-        count = add_violated(data, grasping, count, a, tau)
+        count = add_violated(data, count, a, tau)
         if count == before:
             break
     cycle.bound_count = count
@@ -147,13 +147,13 @@ def respond_to_stack(data):
 
 
 @rare
-def resolve_bounded(data, grasping, tau):
+def resolve_bounded(data, tau):
     """
     Solve the problem with bounds; ``tau`` (nv,) is scratch.
 
     Afterwards ``FORCE`` and ``REACTION`` are relative to q̈_null, complete but for grips.
     """
-    solve_bounded_problem(data, grasping, tau)
+    solve_bounded_problem(data, tau)
     if data.demand.constraints.size > 0 and not (
             data.cycle.has_passive or data.cycle.forces_decided):
         exert_reactions(data)
@@ -164,23 +164,23 @@ def resolve_bounded(data, grasping, tau):
 
 
 @rare
-def resolve_within_efforts(data, grasping, tau):
+def resolve_within_efforts(data, tau):
     """Do so where efforts alone pass their limits, after `move_joints_by_forces`."""
     restore_loads(data.robot.nodes, data.robot.states, data.cycle.gravity[:], data.v,
                   data.results.a_null)
-    resolve_bounded(data, grasping, tau)
+    resolve_bounded(data, tau)
 
 
 @inlined
-def resolve_within_bounds(data, grasping, any_resting, tau):
+def resolve_within_bounds(data, any_resting, tau):
     """Solve the problem with bounds where motion or contact forces violate limits."""
     stack, contacts = data.results.stack, data.scratch.bounded.contacts
     respond_to_stack(data)
-    if grasping.grasps.size > 0:
+    if data.grasping.grasps.size > 0:
         write_residual(data, stack[WANTED], 0)
     if data.cycle.forces_decided:
         decide_forces(data, 0, False)
     if any_resting or any_bound_counts(data, data.results.a_task):
-        resolve_bounded(data, grasping, tau)
+        resolve_bounded(data, tau)
     elif data.cycle.forces_decided:
         exert_internal(contacts, stack[FORCE], stack[REACTION])

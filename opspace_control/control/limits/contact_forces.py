@@ -149,7 +149,7 @@ def contact_value(contacts, force, bound):
 
 
 @rare
-def write_direction(data, grasping, w):
+def write_direction(data, w):
     """
     Write d of a row, (k,): how constraint forces change its value.
 
@@ -170,8 +170,8 @@ def write_direction(data, grasping, w):
                  data.robot.supports, contacts.force.size, direction)
         for r in range(contacts.force.size):
             direction[r] *= -1.0 if data.results.stack[ACTIVATION, r] > 0.0 else 0.0
-        for k in range(grasping.grips.size):
-            first = 6 * grasping.grips[k].constraint
+        for k in range(data.grasping.grips.size):
+            first = 6 * data.grasping.grips[k].constraint
             for r in range(6 if first >= 0 else 0):
                 direction[first + r] = 0.0
 

@@ -11,7 +11,6 @@ from opspace_control.control.constraints.elimination import (
 from opspace_control.control.data import APPLIED, FORCE, GRIP_FORCE, REACTION, RESIDUAL, WANTED
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.limits.bound_rows import add_bound_forces
-from opspace_control.control.limits.grip_efforts import write_exerted
 from opspace_control.control.singular.transfer import add_response
 from opspace_control.dynamics.responses import apply_wrenches, project_forces
 from opspace_control.spatial.dense import add_scaled, dot_product
@@ -59,35 +58,30 @@ def write_reactions(data, count):
 
 
 @rare
-def add_efforts(data, forces, tau):
-    """Add to tau (nv,) what drives exert for forces of the stack (k,)."""
-    robot, force = data.robot, data.scratch.joint_force
-    add_response(data, forces, tau)
-    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, forces, force,
-                   data.scratch.wrench)
-    project_forces(robot.nodes, robot.states, force, tau)
-
-
-@rare
-def find_efforts(data, grasping, count, tau_null, tau):
+def find_efforts(data, count, tau_null, tau):
     """
     Write to tau (nv,) what drives exert for the forces of the problem, but for minimum effort.
 
-    ``tau_null`` (nv,) is what q̈_ref takes. In grasps grips are planned for ``RESIDUAL``.
+    ``tau_null`` (nv,) is what q̈_ref takes. At constraints drives exert the internal forces that are
+    decided, in planned grasps else the reactions, and h, planned for ``RESIDUAL``.
     """
-    robot, stack = data.robot, data.results.stack
-    exerted, constraints = data.scratch.exerted, data.demand.constraints.size
-    if grasping.grasps.size > 0 and data.cycle.reactions_exerted:
-        plan_loads(data.cycle, grasping, constraints, data.demand.tasks, robot.points, stack,
-                   data.scratch.wrench)
-    decided = data.cycle.forces_decided
-    write_exerted(6 * constraints if data.cycle.reactions_exerted and not decided else 0, grasping,
-              stack, exerted)
-    for c in range(6 * constraints if decided else 0):
-        exerted[c] += data.scratch.bounded.contacts.internal[c]
-        if data.cycle.reactions_exerted:
+    cycle, robot, stack, scratch = data.cycle, data.robot, data.results.stack, data.scratch
+    exerted, constraints = scratch.exerted, data.demand.constraints.size
+    if cycle.reactions_exerted:
+        plan_loads(cycle, data.grasping, constraints, data.demand.tasks, robot.points, stack,
+                   scratch.wrench)
+    for c in range(exerted.size):
+        exerted[c] = stack[FORCE, c]
+        if c < 6 * constraints and cycle.forces_decided:
+            exerted[c] += scratch.bounded.contacts.internal[c]
+        if c < 6 * constraints and cycle.reactions_exerted:
             exerted[c] += stack[GRIP_FORCE, c]
+            if not cycle.forces_decided:
+                exerted[c] += stack[REACTION, c]
     for k in range(tau.size):
         tau[k] = tau_null[k]
-    add_efforts(data, exerted, tau)
-    add_bound_forces(count, data.scratch.bounded.bound_rows, tau)
+    add_response(data, exerted, tau)
+    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted,
+                   scratch.joint_force, scratch.wrench)
+    project_forces(robot.nodes, robot.states, scratch.joint_force, tau)
+    add_bound_forces(count, scratch.bounded.bound_rows, tau)

@@ -10,12 +10,11 @@ grasps are a part of the internal forces λ_int that the controller decides, sin
 is between the effectors, see `grips_are_planned`.
 """
 
-from opspace_control.compiled import inlined, rare
+from opspace_control.compiled import rare
 from opspace_control.control.constraints.elimination import bound_reactions
 from opspace_control.control.data import (
     ACTIVATION,
     FORCE,
-    GRIP_FORCE,
     REACTION,
 )
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
@@ -26,21 +25,8 @@ from opspace_control.dynamics.responses import apply_wrenches, project_forces, p
 _EXACTLY = 1e-10
 
 
-@inlined
-def write_exerted(constrained, grasping, stack, exerted):
-    """
-    Write the forces that drives exert (k,): ``FORCE``, at constraints with ``REACTION`` and h.
-
-    ``constrained`` is the number of rows of constraints if drives exert their reactions, else 0.
-    """
-    for r in range(exerted.size):
-        exerted[r] = stack[FORCE, r]
-        if grasping.grasps.size > 0 and r < constrained:
-            exerted[r] += stack[REACTION, r] + stack[GRIP_FORCE, r]
-
-
 @rare
-def add_grip_gradient(data, grasping, w, node):
+def add_grip_gradient(data, w, node):
     """Add ``(∂h/∂q̈)ᵀ J_c e_k`` of planned grips to the effort row ``A_k`` of a node's joint."""
     if not data.cycle.reactions_exerted:
         return
@@ -49,7 +35,7 @@ def add_grip_gradient(data, grasping, w, node):
     bound_rows, stack, small = (
         data.scratch.bounded.bound_rows, data.results.stack, data.scratch.small)
     joint_force, constrained = data.scratch.joint_force, 6 * data.demand.constraints.size
-    grasps, grips = grasping
+    grasps, grips = data.grasping
     column, shares, wrench = data.scratch.column, data.scratch.grasps.shares, data.scratch.wrench
     for r in range(shares.size):
         column[r] = shares[r] = 0.0

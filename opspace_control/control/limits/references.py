@@ -33,7 +33,7 @@ def find_posture_torques(data, tau):
 
 
 @rare
-def evaluate_reference(data, grasping, reference, tau_null):
+def evaluate_reference(data, reference, tau_null):
     """
     Write efforts and constraint forces without multipliers; ``FORCE`` becomes that of the stack.
 
@@ -50,23 +50,23 @@ def evaluate_reference(data, grasping, reference, tau_null):
     write_residual(data, stack[WANTED if reference == REFERENCE else DEMANDED], 0)
     if reference == REFERENCE:
         add_correction(data, stack[RESIDUAL])
-    find_efforts(data, grasping, 0, tau_null, data.scratch.bounded.tau_ref[reference])
+    find_efforts(data, 0, tau_null, data.scratch.bounded.tau_ref[reference])
 
 
 @rare
-def find_effects_of_reducible(data, grasping):
+def find_effects_of_reducible(data):
     """Write w and the changes of contact forces by the forces that may be reduced, from 0 to 1."""
     bounded = data.scratch.bounded
     applied, tau, force = bounded.applied, bounded.tau_ref[REFERENCE], (
         bounded.contacts.reference[REFERENCE])
     set_force_share(data, 0.0)
-    evaluate_reference(data, grasping, REFERENCE, bounded.tau_null)
+    evaluate_reference(data, REFERENCE, bounded.tau_null)
     for k in range(tau.size):
         applied.effort[k] = tau[k]
     for c in range(force.size):
         applied.reaction[c] = force[c]
     set_force_share(data, 1.0)
-    evaluate_reference(data, grasping, REFERENCE, bounded.tau_null)
+    evaluate_reference(data, REFERENCE, bounded.tau_null)
     for k in range(tau.size):
         applied.effort[k] = tau[k] - applied.effort[k]
     for c in range(force.size):
@@ -74,7 +74,7 @@ def find_effects_of_reducible(data, grasping):
 
 
 @rare
-def write_effort_references(data, grasping, reducible):
+def write_effort_references(data, reducible):
     """Write the efforts of q̈_ref, and of q̈_null for the plain problem, from ``tau_posture``."""
     cycle, bounded = data.cycle, data.scratch.bounded
     tau_posture, tau_null = bounded.tau_posture, bounded.tau_null
@@ -84,8 +84,8 @@ def write_effort_references(data, grasping, reducible):
     if cycle.forces_decided:
         write_singular_reactions(data)
     if cycle.singular_active:
-        evaluate_reference(data, grasping, PLAIN, tau_posture)
+        evaluate_reference(data, PLAIN, tau_posture)
     if reducible:
-        find_effects_of_reducible(data, grasping)
+        find_effects_of_reducible(data)
     else:
-        evaluate_reference(data, grasping, REFERENCE, tau_null)
+        evaluate_reference(data, REFERENCE, tau_null)

@@ -75,7 +75,7 @@ def add_constraint_forces(data, direction, torque):
 
 
 @rare
-def project_row(data, grasping, w):
+def project_row(data, w):
     """Write the joint forces of a row's unit multiplier, and their projection on the joints."""
     nodes, states = data.robot.nodes, data.robot.states
     limits, bounded = data.bounds.joints, data.scratch.bounded
@@ -89,7 +89,7 @@ def project_row(data, grasping, w):
     elif quantity in (JOINT_FORCE, FORCE_COMPONENT, DISTANCE_ACCELERATION):
         if quantity == JOINT_FORCE:
             project_unit_acceleration(nodes, limits[k].node, states, projection, torque)
-            add_grip_gradient(data, grasping, w, limits[k].node)
+            add_grip_gradient(data, w, limits[k].node)
         elif quantity == DISTANCE_ACCELERATION:
             for j in range(dofs):
                 torque[j] = bounded.distances.gradient[k, j]

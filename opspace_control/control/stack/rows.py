@@ -6,6 +6,8 @@ The rows of the stack: accelerations of constraints and tasks, and their forces.
 Six rows of each constraint, then six of each task in order of priority.
 """
 
+import math
+
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.constraint_law import demand_constraint, place_sole
 from opspace_control.control.constraints.elimination import eliminate_constraints, predict_reactions
@@ -15,6 +17,7 @@ from opspace_control.control.data import (
     COMPLIANT,
     FORCE,
     MOVING,
+    OWN_MOBILITY,
     PASSIVE_RESPONSE,
     REACTION,
     SCALE,
@@ -52,7 +55,7 @@ def stack_constraint(constraint, points, e, cycle, states, responds, stack):
     arm, wrench = constraint.arm, constraint.internal_wrench
     for r in range(6):
         stack[ACTIVATION, first + r] = weight * constraint.selected[r]
-        stack[SINGLE_JOINT, first + r] = 0.0
+        stack[SINGLE_JOINT, first + r], stack[OWN_MOBILITY, first + r] = 0.0, math.inf
         i, j = (r + 1) % 3, (r + 2) % 3
         stack[APPLIED, first + r] = weight * (
             wrench[r] if r < 3 else wrench[r] - arm[i] * wrench[j] + arm[j] * wrench[i])
@@ -79,6 +82,7 @@ def stack_task(task, points, e, cycle, states, sensors, stack):
         stack[ACTIVATION, k] = task.row_activation[r]
         stack[APPLIED, k] = task.applied_wrench[r]
         stack[SINGLE_JOINT, k] = stack[MOVING, k] = stack[COMPLIANT, k] = 0.0
+        stack[OWN_MOBILITY, k] = math.inf
         along = axes[r // 3, :, r - part]
         stack[FORCE, k] = task.acceleration[r] - (
             along[0] * a[part] + along[1] * a[part + 1] + along[2] * a[part + 2])
@@ -92,7 +96,7 @@ def stack_joints(task, e, q, v, a_null, stack):
     for r in range(6):
         k = 6 * e + r
         stack[ACTIVATION, k] = weight * task.selected[r]
-        stack[SINGLE_JOINT, k] = 1.0
+        stack[SINGLE_JOINT, k], stack[OWN_MOBILITY, k] = 1.0, math.inf
         stack[APPLIED, k] = stack[MOVING, k] = stack[COMPLIANT, k] = 0.0
         stack[FORCE, k] = task.acceleration[r] - a_null[task.dof[r]]
 
@@ -206,9 +210,9 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
     for e in range(constrained // 6, points.size):
         if points[e].other.node >= 0:
             for r in range(6):
-                stack[SINGLE_JOINT, 6 * e + r] = -points[e].own_mobility[r // 3]
-    scale_rows(mobility, activation, stack[SINGLE_JOINT], cycle.least_mobility, cycle.least_turning,
-               0.0 if robot.contacts is None else IMMOVABLE, scale)
+                stack[OWN_MOBILITY, 6 * e + r] = points[e].own_mobility[r // 3]
+    scale_rows(mobility, activation, stack[SINGLE_JOINT], stack[OWN_MOBILITY], cycle.least_mobility,
+               cycle.least_turning, 0.0 if robot.contacts is None else IMMOVABLE, scale)
     regularise_rows(mobility, scratch.passive_mobility, constrained, activation)
     for r in range(force.size):
         scratch.unconstrained[r] = mobility[r, r]

@@ -36,7 +36,8 @@ def level_threshold(activation, first, last, threshold):
 
 
 @called
-def scale_rows(L, activation, single_joint, least_mobility, least_turning, immovable, scale):
+def scale_rows(L, activation, single_joint, own_mobility, least_mobility, least_turning, immovable,
+               scale):
     """
     Write the scaling that takes masses and units out of Λ⁻¹, one number per point and kind.
 
@@ -44,15 +45,14 @@ def scale_rows(L, activation, single_joint, least_mobility, least_turning, immov
     turned base frame changes nothing. A point that hardly anything can move, such as one on the
     axes of all its joints, is measured by ``least_mobility`` instead of by itself: else rounding
     errors would count as freedoms. A point that is seen from another link, and so is moved by both,
-    is scaled by the mobility of its own link, ``-single_joint``: a light wrist of the other would
+    is scaled by the mobility of its own link, ``own_mobility``: a light wrist of the other would
     hide it. Rows that cannot move or are not active get zero; for those that cannot turn,
     ``least_turning`` is the measure; ``immovable`` is the part of both that counts as none. The row
     of a ``single_joint`` is scaled by itself.
     """
     for first in range(0, scale.size, 3):
         mobility = (L[first, first] + L[first + 1, first + 1] + L[first + 2, first + 2]) / 3.0
-        if single_joint[first] < 0.0:
-            mobility = min(mobility, -single_joint[first])
+        mobility = min(mobility, own_mobility[first])
         s = 0.0
         if first % 6 == 0:
             if mobility > immovable * least_mobility:
