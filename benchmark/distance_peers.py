@@ -28,7 +28,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.cli.robots import demo_robot
-from opspace_control.control.postures import named_posture
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.simulation.distance_judge import DistanceJudge
 from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix

@@ -18,8 +18,8 @@ from figures import put_into
 
 import opspace_control
 from opspace_control.cli.showcase.reality import PERIOD, arms, simulated
-from opspace_control.control import postures
-from opspace_control.control.margins import longest_period, loop_margin
+from opspace_control.control.diagnosis.margins import longest_period, loop_margin
+from opspace_control.control.planning import postures
 from opspace_control.simulation import Reality
 
 ROBOTS = 'panda', 'talos', 'tiago_dual'

@@ -24,7 +24,7 @@ from opspace_control import (
     library,
 )
 from opspace_control.cli.robots import demo_robot
-from opspace_control.control.postures import named_posture
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.errors import OpspaceError
 from opspace_control.share import share_directory
 

@@ -33,8 +33,9 @@ _NAMES = {
     'control.grasping.grasp_force': 'GraspForce', 'control.limits.joint_limits': 'JointLimits',
     'control.limits.distance_limits': 'DistanceLimits',
     'control.constraints.constraint': 'Constraint', 'control.constraints.contact': 'Contact',
-    'control.margins': 'LoopMargin longest_period loop_margin loop_margins', 'control.plan': 'Plan',
-    'control.planning': 'plan_motion', 'control.playback': 'Playback',
+    'control.diagnosis.margins': 'LoopMargin longest_period loop_margin loop_margins',
+    'control.planning.plan': 'Plan', 'control.planning.plan_motion': 'plan_motion',
+    'control.planning.playback': 'Playback',
     'locomotion': 'Locomotion Stepping Gait legged_tasks', 'safety.goal_limits': 'GoalLimits',
     'spatial.orientation_representations': 'EulerAngles EulerParameters DirectionCosines',
     'errors': (

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from opspace_control import RobotState
-from opspace_control.control import postures
+from opspace_control.control.planning import postures
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile

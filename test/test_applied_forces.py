@@ -24,7 +24,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.cli.robots import demo_robot
-from opspace_control.control.limits.applied_forces import SHARE_COST
+from opspace_control.control.problem.applied_forces import SHARE_COST
 from opspace_control.share import share_directory
 
 HAND, NO_LIMIT = 'hand', 1e6

@@ -22,7 +22,7 @@ from opspace_control import (
     RobotState,
     Shape,
 )
-from opspace_control.control.causes_at_rest import causes_at_rest, distance_to_goal
+from opspace_control.control.diagnosis.causes_at_rest import causes_at_rest, distance_to_goal
 from opspace_control.share import share_directory
 
 ARM = share_directory() / 'urdf' / 'arm_7r.urdf'

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from opspace_control.cli.main import main
-from opspace_control.control.plan import Plan
+from opspace_control.control.planning.plan import Plan
 from opspace_control.share import share_directory
 
 ARM = str(share_directory() / 'urdf' / 'planar_3r.urdf')

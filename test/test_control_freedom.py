@@ -8,8 +8,8 @@ import random_robots
 import robots
 
 from opspace_control import ModelError, PoseTask, RobotModel, RobotState, operational_space
-from opspace_control.control.freedom import task_freedom
-from opspace_control.control.postures import random_postures
+from opspace_control.control.diagnosis.freedom import task_freedom
+from opspace_control.control.planning.postures import random_postures
 
 
 @pytest.fixture(scope='module')

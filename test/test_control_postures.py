@@ -8,7 +8,7 @@ import random_robots
 import robots
 
 from opspace_control import ModelError, RobotModel
-from opspace_control.control.postures import (
+from opspace_control.control.planning.postures import (
     gravity_forces,
     largest_gravity_forces,
     limit_margins,

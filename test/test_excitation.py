@@ -16,7 +16,7 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.control.postures import limit_margins, middle_posture, named_posture
+from opspace_control.control.planning.postures import limit_margins, middle_posture, named_posture
 from opspace_control.identification.excitation import MARGIN, REACH, exciting_motion
 
 FILES = {'panda.urdf': ['panda_finger_joint1'], 'ur5_robot.urdf': [], 'xarm7.urdf': []}

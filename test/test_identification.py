@@ -9,7 +9,7 @@ from robots import robot_file
 from samples import sample
 
 from opspace_control import ModelError, Payload, RobotModel, StateError
-from opspace_control.control.postures import middle_posture
+from opspace_control.control.planning.postures import middle_posture
 from opspace_control.identification.description import with_inertias
 from opspace_control.identification.fit import identify
 from opspace_control.identification.inertia import body_of_parameters, pseudo_inertia

@@ -21,7 +21,7 @@ from opspace_control.control.data import SCALE
 from opspace_control.control.limits.joint_limits import SHORTEST_STOP
 from opspace_control.control.limits.kinds import MOTION
 from opspace_control.control.limits.limit_law import bound_acceleration
-from opspace_control.control.limits.resting import find_resting
+from opspace_control.control.problem.resting import find_resting
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.model.mobility import carried_by_joints
 from opspace_control.safety.ramps import Ramps

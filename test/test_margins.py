@@ -22,7 +22,7 @@ from opspace_control import (
     loop_margin,
     loop_margins,
 )
-from opspace_control.control.margins import loop_time, too_slow
+from opspace_control.control.diagnosis.margins import loop_time, too_slow
 
 PANDA = RobotModel.from_urdf_file(
     robot_file('panda.urdf'), locked_joints=['panda_finger_joint1'])

@@ -49,7 +49,10 @@ INNER = {
                 'singular': {'data', 'solver', 'constraints'},
                 'stack': {'data', 'solver', 'constraints', 'singular'},
                 'grasping': {'data', 'solver', 'constraints', 'stack'},
-                'limits': {'data', 'solver', 'constraints', 'singular', 'stack', 'grasping'}},
+                'limits': {'data', 'solver', 'constraints', 'singular', 'stack', 'grasping'},
+                'problem': {'data', 'solver', 'constraints', 'singular', 'stack', 'grasping',
+                            'limits'},
+                'planning': {'constraints'}, 'diagnosis': {'data', 'split'}},
     'ros': {'middleware': set(), 'parameters': {'middleware'},
             **{room: {'middleware', 'parameters'}
                for room in ('cycle', 'commands', 'topics', 'simulated', 'clients')}},

@@ -24,7 +24,7 @@ from opspace_control import (
     RobotState,
     plan_motion,
 )
-from opspace_control.control.planned_robot import PlannedRobot
+from opspace_control.control.planning.planned_robot import PlannedRobot
 from opspace_control.spatial.rotations import vector_from_matrix
 from opspace_control.tasks.trajectory import PoseTrajectory
 

@@ -22,7 +22,7 @@ from opspace_control import (
     TaskError,
     plan_motion,
 )
-from opspace_control.control.playback import Playback
+from opspace_control.control.planning.playback import Playback
 from opspace_control.spatial.rotations import matrix_from_quaternion, vector_from_matrix
 from opspace_control.tasks.pose_kinds import RelativeTask
 from opspace_control.tasks.trajectory import JointTrajectory, PoseTrajectory

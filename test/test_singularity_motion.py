@@ -9,7 +9,7 @@ from robots import TALOS, robot_file
 
 from opspace_control import PoseTask, PostureTask, RobotModel, RobotState
 from opspace_control.cli.robots import demo_robot
-from opspace_control.control.freedom import task_freedom
+from opspace_control.control.diagnosis.freedom import task_freedom
 from opspace_control.share import share_directory
 
 ALL = 'x y z rx ry rz'

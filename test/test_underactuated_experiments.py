@@ -11,7 +11,7 @@ from test_experiments import run
 
 from opspace_control import RobotModel, RobotState
 from opspace_control.cli.showcase.experiments import experiment
-from opspace_control.control.freedom import scaled_freedom
+from opspace_control.control.diagnosis.freedom import scaled_freedom
 from opspace_control.dynamics.hybrid_dynamics import hybrid_dynamics
 
 

@@ -11,7 +11,7 @@ from opspace_control.arguments import make_parser, names, positions, refuse_exis
 from opspace_control.cli.identify_report import parameter_file, report
 from opspace_control.collision import CollisionDescription
 from opspace_control.collision.description import collision_file
-from opspace_control.control.postures import named_posture
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.errors import OpspaceError
 from opspace_control.identification.description import with_inertias

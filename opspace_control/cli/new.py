@@ -22,7 +22,7 @@ from opspace_control.cli.preflight.collision import fit_beside
 from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
 from opspace_control.cli.robots import DemoRobot
 from opspace_control.collision.description import collision_file
-from opspace_control.control import postures
+from opspace_control.control.planning import postures
 from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.errors import ModelError, OpspaceError, RosInterfaceError
 from opspace_control.model.urdf import read_urdf, urdf_text

@@ -17,9 +17,9 @@ from opspace_control.arguments import (
     writing,
 )
 from opspace_control.control.controller import OperationalSpaceController
-from opspace_control.control.plan import Plan
-from opspace_control.control.planning import plan_motion
-from opspace_control.control.postures import named_posture
+from opspace_control.control.planning.plan import Plan
+from opspace_control.control.planning.plan_motion import plan_motion
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.errors import ControlError

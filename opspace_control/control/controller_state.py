@@ -5,9 +5,9 @@
 
 import numpy as np
 
-from opspace_control.control.conflicts import directions_given_up
 from opspace_control.control.controller_limits import ControllerLimits
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
+from opspace_control.control.diagnosis.conflicts import directions_given_up
 from opspace_control.control.saved import save
 from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
 from opspace_control.dynamics.momentum_observer import MomentumObserver

@@ -19,26 +19,26 @@ from opspace_control.control.constraints.large_inertia import (
     respond_contacts,
 )
 from opspace_control.control.data import FORCE, RESIDUAL, Data
+from opspace_control.control.drive_friction import overcome_friction, reserve_friction
 from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.minimum_effort import minimise_effort
-from opspace_control.control.limits.bound_rows import add_bound_forces
-from opspace_control.control.limits.bounded_resolution import (
-    resolve_within_bounds,
-    resolve_within_efforts,
-    respond_to_stack,
-)
 from opspace_control.control.limits.bounds import any_effort_passes
 from opspace_control.control.limits.contact_forces import bound_contacts
 from opspace_control.control.limits.determined_efforts import count_closed, find_determined_efforts
 from opspace_control.control.limits.distances import bound_distances, find_distances, follow_pairs
-from opspace_control.control.limits.drive_friction import overcome_friction, reserve_friction
 from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
 from opspace_control.control.limits.limit_law import bound_motion, clip_posture, faded
 from opspace_control.control.limits.repulsion import repel
-from opspace_control.control.limits.resting import find_resting
 from opspace_control.control.limits.unexpected_motion import widen_bounds
+from opspace_control.control.problem.bound_rows import add_bound_forces
+from opspace_control.control.problem.bounded_resolution import (
+    resolve_within_bounds,
+    resolve_within_efforts,
+    respond_to_stack,
+)
+from opspace_control.control.problem.resting import find_resting
 from opspace_control.control.singular.direction_law import perturb
 from opspace_control.control.singular.direction_motion import (
     clear_singular_forces,

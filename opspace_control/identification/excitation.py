@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opspace_control.control.plan import Plan
+from opspace_control.control.planning.plan import Plan
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
 from opspace_control.identification.least_squares import conditioning, triangle

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opspace_control.control.postures import named_posture
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.runs.run import JOINT_STATE, RunError
 
 # Longer than so many periods without a state or a command nothing is known in between.

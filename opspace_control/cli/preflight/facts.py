@@ -6,9 +6,9 @@ import numpy as np
 
 from opspace_control.cli.preflight.stiffness import sag
 from opspace_control.cli.preflight.verdict import failure, ok, warning
-from opspace_control.control.freedom import independent_axes, nearly_lost, task_freedom
+from opspace_control.control.diagnosis.freedom import independent_axes, nearly_lost, task_freedom
 from opspace_control.control.limits.joint_limits import JointLimits
-from opspace_control.control.postures import random_postures
+from opspace_control.control.planning.postures import random_postures
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import OpspaceError

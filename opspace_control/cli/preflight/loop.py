@@ -5,7 +5,7 @@
 import numpy as np
 
 from opspace_control.cli.preflight.verdict import USUAL_RATE, failure, ok, warning
-from opspace_control.control.margins import LEAST_FACTOR, LoopMargin, loop_time, too_slow
+from opspace_control.control.diagnosis.margins import LEAST_FACTOR, LoopMargin, loop_time, too_slow
 from opspace_control.errors import OpspaceError
 
 

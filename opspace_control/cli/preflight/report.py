@@ -12,8 +12,8 @@ from opspace_control.cli.preflight import facts, verdict
 from opspace_control.cli.preflight.collision import look_at_collision
 from opspace_control.cli.preflight.loop import look_at_loop
 from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
-from opspace_control.control import postures
-from opspace_control.control.margins import loop_margins
+from opspace_control.control.diagnosis.margins import loop_margins
+from opspace_control.control.planning import postures
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState
 from opspace_control.model.assembly import BASE

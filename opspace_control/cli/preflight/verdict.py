@@ -5,7 +5,7 @@
 import math
 import re
 
-from opspace_control.control.freedom import nearly_lost
+from opspace_control.control.diagnosis.freedom import nearly_lost
 from opspace_control.model.topology import enumerate_names, nearest
 
 LEVELS = ('OK', 'WARN', 'FAIL')

@@ -1,3 +1,3 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of joints: positions, velocities, braking accelerations, gravity torques and efforts."""
+"""Limits of a robot, and the bounds that they are in a cycle."""

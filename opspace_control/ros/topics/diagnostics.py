@@ -7,9 +7,9 @@ import time
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from opspace_control.control.causes_at_rest import causes_at_rest, distance_to_goal
-from opspace_control.control.freedom import nearly_lost, scaled_freedom
-from opspace_control.control.margins import loop_margins, loop_time, too_slow
+from opspace_control.control.diagnosis.causes_at_rest import causes_at_rest, distance_to_goal
+from opspace_control.control.diagnosis.freedom import nearly_lost, scaled_freedom
+from opspace_control.control.diagnosis.margins import loop_margins, loop_time, too_slow
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.parameters.joints import named_dofs
 from opspace_control.ros.topics import sensors

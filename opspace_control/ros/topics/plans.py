@@ -7,7 +7,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory as Message
 
-from opspace_control.control.playback import TOLERANCES, Playback
+from opspace_control.control.planning.playback import TOLERANCES, Playback
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE, Part
 from opspace_control.ros.middleware.joint_messages import read_joint_trajectory

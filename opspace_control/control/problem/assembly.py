@@ -22,7 +22,7 @@ from opspace_control.control.limits.kinds import (
     JOINT_FORCE,
     quantity_of,
 )
-from opspace_control.control.limits.references import PLAIN, REFERENCE
+from opspace_control.control.problem.references import PLAIN, REFERENCE
 from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.levels import LASTING, PROXIMAL
 from opspace_control.control.solver.semidefinite import PIVOT_TOLERANCE

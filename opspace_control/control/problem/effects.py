@@ -10,7 +10,7 @@ from opspace_control.control.constraints.elimination import (
 )
 from opspace_control.control.data import APPLIED, FORCE, GRIP_FORCE, REACTION, RESIDUAL, WANTED
 from opspace_control.control.grasping.load_sharing import plan_loads
-from opspace_control.control.limits.bound_rows import add_bound_forces
+from opspace_control.control.problem.bound_rows import add_bound_forces
 from opspace_control.control.singular.transfer import add_response
 from opspace_control.dynamics.responses import apply_wrenches, project_forces
 from opspace_control.spatial.dense import add_scaled, dot_product

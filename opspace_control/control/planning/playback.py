@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.control.playback_check import check_playback, joint_tolerances
+from opspace_control.control.planning.playback_check import check_playback, joint_tolerances
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled
 from opspace_control.dynamics.passive_forces import PassiveForces, passive_torque

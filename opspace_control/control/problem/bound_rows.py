@@ -3,11 +3,11 @@
 """The rows of bounds in a cycle: what they bound, and which of them the problem has."""
 
 from opspace_control.compiled import rare
-from opspace_control.control.limits.applied_forces import couple_share, find_inverse_cost
 from opspace_control.control.limits.bounds import bound_number, count_bounds, is_passed, is_there
 from opspace_control.control.limits.contact_forces import add_internal, write_direction
 from opspace_control.control.limits.kinds import ALL_KINDS, FORCE_SHARE, RESTING_KINDS
-from opspace_control.control.limits.row_projection import (
+from opspace_control.control.problem.applied_forces import couple_share, find_inverse_cost
+from opspace_control.control.problem.row_projection import (
     couple_row,
     project_on_constraints,
     project_row,

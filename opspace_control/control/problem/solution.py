@@ -10,11 +10,11 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
-from opspace_control.control.limits.applied_forces import reduce_forces
 from opspace_control.control.limits.bounds import bound_number
-from opspace_control.control.limits.effects import start_from_applied
 from opspace_control.control.limits.kinds import EFFORT, KINDS, softness_of
-from opspace_control.control.limits.problem import PROXIMAL_STEPS
+from opspace_control.control.problem.applied_forces import reduce_forces
+from opspace_control.control.problem.assembly import PROXIMAL_STEPS
+from opspace_control.control.problem.effects import start_from_applied
 from opspace_control.control.solver.levels import PROXIMAL, Levels, solve_levels
 from opspace_control.control.solver.program import DEPENDENT
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from opspace_control.control.plan import Plan
-from opspace_control.control.planned_robot import PlannedRobot
+from opspace_control.control.planning.plan import Plan
+from opspace_control.control.planning.planned_robot import PlannedRobot
 from opspace_control.dynamics.preparation import check_state
 from opspace_control.errors import ControlError, StateError
 from opspace_control.tasks.arguments import AXES

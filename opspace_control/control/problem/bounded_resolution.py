@@ -12,34 +12,34 @@ efforts are in doc/explanation/developer_notes.md.
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.elimination import moving_forces
 from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WANTED
-from opspace_control.control.limits.applied_forces import find_reducible_forces
-from opspace_control.control.limits.bound_rows import (
-    add_bound_forces,
-    add_share_row,
-    add_violated,
-    begin_rows,
-)
 from opspace_control.control.limits.bounds import any_bound_counts
 from opspace_control.control.limits.contact_forces import (
     decide_forces,
     exert_internal,
 )
-from opspace_control.control.limits.effects import find_efforts, write_reactions, write_residual
-from opspace_control.control.limits.grip_efforts import correct_efforts, exert_reactions
-from opspace_control.control.limits.problem import (
+from opspace_control.control.problem.applied_forces import find_reducible_forces
+from opspace_control.control.problem.assembly import (
     prepare_tasks,
     select_rows,
     write_bounds,
     write_demands,
     write_matrix,
 )
-from opspace_control.control.limits.references import (
+from opspace_control.control.problem.bound_rows import (
+    add_bound_forces,
+    add_share_row,
+    add_violated,
+    begin_rows,
+)
+from opspace_control.control.problem.effects import find_efforts, write_reactions, write_residual
+from opspace_control.control.problem.grip_efforts import correct_efforts, exert_reactions
+from opspace_control.control.problem.references import (
     REFERENCE,
     find_posture_torques,
     write_effort_references,
 )
-from opspace_control.control.limits.resting import write_reference
-from opspace_control.control.limits.solution import (
+from opspace_control.control.problem.resting import write_reference
+from opspace_control.control.problem.solution import (
     exceeds_residual,
     read_forces,
     record_active,

@@ -8,9 +8,9 @@ doc/explanation/developer_notes.md has all references with their equations.
 
 from opspace_control.compiled import rare
 from opspace_control.control.data import DEMANDED, RESIDUAL, WANTED
-from opspace_control.control.limits.applied_forces import set_force_share
 from opspace_control.control.limits.contact_forces import decide_forces, write_singular_reactions
-from opspace_control.control.limits.effects import (
+from opspace_control.control.problem.applied_forces import set_force_share
+from opspace_control.control.problem.effects import (
     find_efforts,
     start_from_applied,
     write_reactions,

@@ -17,7 +17,6 @@ import math
 from opspace_control.compiled import rare
 from opspace_control.control.constraints.constraint_law import constraint_response
 from opspace_control.control.data import CONSTRAINT_FORCE, WANTED
-from opspace_control.control.limits.grip_efforts import add_grip_gradient
 from opspace_control.control.limits.kinds import (
     APPLIED_SHARE,
     DISTANCE_ACCELERATION,
@@ -27,6 +26,7 @@ from opspace_control.control.limits.kinds import (
     JOINT_FORCE,
     quantity_of,
 )
+from opspace_control.control.problem.grip_efforts import add_grip_gradient
 from opspace_control.control.singular.direction_motion import FORCES, PASSIVE_MOTION
 from opspace_control.control.solver.semidefinite import (
     find_coordinates,

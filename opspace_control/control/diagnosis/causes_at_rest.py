@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.control.conflicts import directions_given_up
+from opspace_control.control.diagnosis.conflicts import directions_given_up
 from opspace_control.control.split import split_efforts
 from opspace_control.tasks.joint import JointTask, joint_dofs
 
