@@ -188,8 +188,8 @@ class BoundRows(NamedTuple):
     gram: np.ndarray = 'm m'  # ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
     mobility: np.ndarray = 'm'  # its diagonal before constraints
     offset: np.ndarray = 'm'  # what constraints add to its value under the reference acceleration
-    # f_R, ``A (q̈ − q̈_ref) = Rᵀ f_R``: N m of a row on the acceleration of a joint, N of one on a
-    # distance, rad of one on a gravity torque, rad/s² of one on an effort, m/s² on a contact force
+    # f_R, ``A (q̈ − q̈_ref) = Rᵀ f_R``: N m, N, rad, rad/s², m/s² of rows on accelerations of joints,
+    # distances, gravity torques, efforts, contact forces
     multiplier: np.ndarray = 'm'
     share: np.ndarray = 'm'  # c, how the share of forces of force control changes its value
 
@@ -271,8 +271,7 @@ class BoundedScratch(NamedTuple):
     a_ref: np.ndarray = 'nv'  # q̈_ref, of q̈_null and singular directions; scratch before and after
     tau_posture: np.ndarray = 'nv'  # ``A q̈_null + b + g`` with the feed-forward
     tau_null: np.ndarray = 'nv'  # efforts of q̈_ref without grips, tasks and bounds
-    tau_ref: np.ndarray = '2 nv'  # efforts where all multipliers are 0: of q̈_ref, corrected where
-    # rows are not exact, and of q̈_null
+    tau_ref: np.ndarray = '2 nv'  # efforts where all multipliers are 0, of q̈_ref and of q̈_null
     carried: np.ndarray = 'n 4'  # masses and first moments of subtrees
     gripped: np.ndarray = 'n 6'  # wrenches of grips beyond them at rest, but for weights
     moment: np.ndarray = '4'  # of a subtree's weight

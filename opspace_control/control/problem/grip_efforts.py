@@ -26,7 +26,7 @@ _EXACTLY = 1e-10
 
 
 @rare
-def add_grip_gradient(data, w, node):
+def add_share_gradient(data, w, node):
     """Add ``(∂h/∂q̈)ᵀ J_c e_k`` of planned grips to the effort row ``A_k`` of a node's joint."""
     if not data.cycle.reactions_exerted:
         return

@@ -26,7 +26,7 @@ from opspace_control.control.limits.kinds import (
     JOINT_FORCE,
     quantity_of,
 )
-from opspace_control.control.problem.grip_efforts import add_grip_gradient
+from opspace_control.control.problem.grip_efforts import add_share_gradient
 from opspace_control.control.singular.direction_motion import FORCES, PASSIVE_MOTION
 from opspace_control.control.solver.semidefinite import (
     find_coordinates,
@@ -89,7 +89,7 @@ def project_row(data, w):
     elif quantity in (JOINT_FORCE, FORCE_COMPONENT, DISTANCE_ACCELERATION):
         if quantity == JOINT_FORCE:
             project_unit_acceleration(nodes, limits[k].node, states, projection, torque)
-            add_grip_gradient(data, w, limits[k].node)
+            add_share_gradient(data, w, limits[k].node)
         elif quantity == DISTANCE_ACCELERATION:
             for j in range(dofs):
                 torque[j] = bounded.distances.gradient[k, j]
