@@ -88,7 +88,7 @@ def test_gravity_torques_of_arms_have_their_shares_of_the_object(name, seed):
     made = bench(name, seed, limits_of=unlimited, minimum=30.0, body=box)
     weak(made, np.inf)
     controller, model, records = (
-        made.controller, made.controller.model, made.controller._kept.records)
+        made.controller, made.controller.model, made.controller._limits.records)
 
     def at_rest(q):
         made.state.update(q, np.zeros(model.nv))
@@ -106,7 +106,7 @@ def test_gravity_torques_of_arms_have_their_shares_of_the_object(name, seed):
     at_rest(q)
     bounded = np.isfinite(records['gravity_bound'])
     assert bounded.sum() > 10
-    rates = controller._kept.scratch.gravity_rates @ motion
+    rates = controller._limits.scratch.gravity_gradient @ motion
     records['gravity_torque'] = np.inf
     ahead, behind = (at_rest(model.integrate(q, motion, step)) for step in (1e-5, -1e-5))
     expected = np.sign(effort) * (ahead - behind) / 2e-5

@@ -188,9 +188,8 @@ class BoundRows(NamedTuple):
     gram: np.ndarray = 'm m'  # ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
     mobility: np.ndarray = 'm'  # its diagonal before constraints
     offset: np.ndarray = 'm'  # what constraints add to its value under the reference acceleration
-    # f_R, ``A (q̈ − q̈_ref) = Rᵀ f_R``: N m, N, rad, rad/s², m/s² of rows on accelerations of joints,
-    # distances, gravity torques, efforts, contact forces
-    multiplier: np.ndarray = 'm'
+    # ``A (q̈ − q̈_ref) = Rᵀ f_R``; N m of rows on accelerations of joints, N on distances, rad on
+    multiplier: np.ndarray = 'm'  # gravity torques, rad/s² on efforts, m/s² on contact forces
     share: np.ndarray = 'm'  # c, how the share of forces of force control changes its value
 
 
