@@ -24,7 +24,7 @@ PASSIVE_DOF = np.dtype([
 ], align=True)
 
 # Slow compared with useful motion, and without a step in the torque of a joint at rest.
-SLIP_VELOCITY = 0.01
+PASSIVE_SLIP_VELOCITY = 0.01
 
 
 @inlined
@@ -84,7 +84,7 @@ class PassiveForces(DofQuantities):
         'given': -np.inf, 'rest': -np.inf, 'slip_velocity': np.finfo(float).tiny})
 
     def __init__(self, model, *, damping=0.0, friction=0.0, stiffness=0.0, rest=0.0,
-                 slip_velocity=SLIP_VELOCITY):
+                 slip_velocity=PASSIVE_SLIP_VELOCITY):
         if np.ndim(stiffness) == 0 and not isinstance(stiffness, dict):
             stiffness = np.where(model.q_index >= 0, stiffness, 0.0)
         super().__init__(model, PASSIVE_DOF, damping=damping, friction=friction,

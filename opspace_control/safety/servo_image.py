@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 
 from opspace_control import library
+from opspace_control.control.limits.distances import active_pairs
 from opspace_control.control.saved import HEADER, make_block
 
 _WORD = 8  # bytes: numbers are changed as a whole
@@ -149,7 +150,7 @@ def _groups(servo):
         memory = arguments.storage.memory
         yield _places([collision.counts]), _places([
             collision.counts, collision.shapes, collision.bodies, collision.body_pairs,
-            collision.pairs, collision.count, memory.near_pairs, memory.bound_active])
+            collision.pairs, collision.count, memory.near_pairs, active_pairs(memory)])
     data, addresses, sizes = servo.ramps.data, [], []
     for array in (data.state, *(memory.ramps for memory in data.memories if memory.ramps.size)):
         addresses.append(array.ctypes.data)

@@ -106,6 +106,11 @@ def number_of(pair):
     return FEATURES * pair.pair + pair.feature
 
 
+def active_pairs(memory):
+    """Return the part of ``bound_active`` that is of near pairs, (d,); it is no copy."""
+    return memory.bound_active[memory.bound_active.size - memory.near_pairs.size:]
+
+
 @called
 def follow_pairs(collision, memory, scratch):
     """

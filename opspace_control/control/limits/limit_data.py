@@ -8,7 +8,7 @@ from opspace_control.collision.data import set_influence
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
 from opspace_control.control.data import BoundedScratch, Memory, RestingRows
 from opspace_control.control.limits.distance_limits import COUNTED, FEATURE_ZONE, DistanceLimits
-from opspace_control.control.limits.distances import Distances
+from opspace_control.control.limits.distances import Distances, active_pairs
 from opspace_control.control.limits.joint_limits import JointLimits
 from opspace_control.control.limits.kinds import (
     CONTACT_FORCE,
@@ -151,8 +151,7 @@ class LimitData:
             self.collision, self._cycle['origin'][0]))
 
     def _forget_pairs(self):
-        near = self.memory.near_pairs
-        near[:], self.memory.bound_active[-near.size:] = -1, 0
+        self.memory.near_pairs[:], active_pairs(self.memory)[:] = -1, 0
 
     def _checked(self, limits):
         if not isinstance(limits, JointLimits) or limits.model is not self._model:

@@ -3,20 +3,17 @@
 """
 The prioritised problem of a cycle, solved where the motion without bounds passes a limit.
 
-Rows of bounds are generated as needed: first those of joints at rest at their limits, that of the
-share of applied forces, and those that were active in the last cycle, then all that a solution
-violates. Rows are only added, so the iteration ends. References of motion and
-efforts are in doc/explanation/developer_notes.md.
+Rows of bounds are generated as needed: first those of joints at rest at their limits, those that
+were active in the last cycle, and that of the share of applied forces, then all that a solution
+violates. Rows are only added, so the iteration ends. References of motion and efforts are in
+doc/explanation/developer_notes.md.
 """
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.elimination import moving_forces
 from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WANTED
 from opspace_control.control.limits.bounds import any_bound_counts
-from opspace_control.control.limits.contact_forces import (
-    decide_forces,
-    exert_internal,
-)
+from opspace_control.control.limits.contact_forces import decide_forces, exert_internal
 from opspace_control.control.problem.applied_forces import find_reducible_forces
 from opspace_control.control.problem.assembly import (
     prepare_tasks,
@@ -165,7 +162,7 @@ def resolve_bounded(data, tau):
 
 @rare
 def resolve_within_efforts(data, tau):
-    """Do so where efforts alone pass their limits, after `move_joints_by_forces`."""
+    """Solve the problem where efforts alone pass limits; `move_joints_by_forces` follows anew."""
     restore_loads(data.robot.nodes, data.robot.states, data.cycle.gravity[:], data.v,
                   data.results.a_null)
     resolve_bounded(data, tau)

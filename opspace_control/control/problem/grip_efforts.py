@@ -12,11 +12,7 @@ is between the effectors, see `grips_are_planned`.
 
 from opspace_control.compiled import rare
 from opspace_control.control.constraints.elimination import bound_reactions
-from opspace_control.control.data import (
-    ACTIVATION,
-    FORCE,
-    REACTION,
-)
+from opspace_control.control.data import ACTIVATION, FORCE, REACTION
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
 from opspace_control.control.limits.kinds import EFFORT
 from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
