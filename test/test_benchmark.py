@@ -391,3 +391,12 @@ def test_programs_of_robots_on_legs_exert_what_the_law_does(module, monkeypatch)
     contacts._stand()
     assert len(missed) >= 12
     assert max(missed) < 0.25
+
+
+def test_the_constants_that_are_measured_are_where_the_table_says(module):
+    constants = module('constants')
+    page = (share_directory() / 'doc' / 'measurements' / 'constants.md').read_text()
+    for constant in constants.CONSTANTS:
+        path, name, value, (half, twice) = constants.values_of(constant)
+        assert 0.0 < half < value <= twice
+        assert f'`{path.relative_to("opspace_control")}`, `{name}`, {value:g}' in page

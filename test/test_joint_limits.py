@@ -599,13 +599,13 @@ def test_a_joint_without_a_limit_of_velocity_rests_only_when_slow_and_returns_sl
     limits = JointLimits(model).records(model.nodes).view(np.recarray)
     limit, nodes = limits[3], model.nodes.view(np.recarray)
     assert math.isinf(limit.velocity)
-    bound_acceleration(limit, 100.0, 20.0, limit.upper + 10.0, 0.0)
+    bound_acceleration(limit, 100.0, 20.0, 0.0, limit.upper + 10.0, 0.0)
     assert limit.greatest == pytest.approx(-100.0 * 0.1 * 2.0)
     for speed, rests in ((0.019, True), (0.021, False)):
         limit.pressed[MOTION] = 1
         v = np.zeros(model.nv)
         v[3] = speed
-        bound_acceleration(limit, 100.0, 20.0, limit.upper, speed)
+        bound_acceleration(limit, 100.0, 20.0, 0.0, limit.upper, speed)
         find_resting(nodes, limits, True, 1e-3, v)
         assert (limit.resting_share[MOTION] > 0.0) == rests
         limit.resting_share[MOTION] = 0.0

@@ -7,6 +7,7 @@ import pytest
 from numba import njit
 
 from opspace_control import ControlError
+from opspace_control.control.limits import bounds
 from opspace_control.control.limits.bounds import (
     bound_number,
     bounds_of,
@@ -121,6 +122,16 @@ def test_each_kind_of_bound_has_its_number_its_value_its_unit_and_its_bounds():
     numbers = [bound_number(data, kind, k)
                for kind in range(ALL_KINDS) for k in range(count_bounds(data, kind))]
     assert numbers == list(range(data.memory.bound_active.size))
+
+
+def test_a_quantity_without_a_branch_has_no_number(monkeypatch):
+    """Its bounds are NaN, so whatever its value is passes them: such a limit is not lost."""
+    monkeypatch.setattr(bounds, 'quantity_of', lambda kind: len(QUANTITIES))
+    data, some = one_of_each(), np.ones(2)
+    numbers = value_of(data, MOTION, 0, some, some), unit_of(data, MOTION, 0), *bounds_of(
+        data, MOTION, 0)
+    assert np.isnan(numbers).all()
+    assert is_passed(data, MOTION, 0, some, some)
 
 
 def test_a_bound_is_passed_beyond_rounding_and_by_nan():

@@ -23,6 +23,7 @@ from opspace_control.cli.showcase.reality import (
     remedy,
     seek,
 )
+from opspace_control.control.limits.unexpected_motion import FRICTION_SHARE
 from opspace_control.simulation import Reality, SimulatedRobot
 
 DT = 1e-3
@@ -43,8 +44,12 @@ URDF = robot(link('base'), slide('torso', 'base', 'trunk', 1.0), link('trunk', 4
              slide('arm', 'trunk', 'hand', REACH), link('hand', 1.0))
 
 
-def course(observer, friction):
-    """Return errors of the hand, m, and positions and velocities of both joints, (k, 2), in 4 s."""
+def course(observer, friction, until=4.0):
+    """
+    Return errors of the hand, m, and positions, velocities and efforts of both joints, (k, 2).
+
+    They are of 4 s; from ``until``, s, on the torso has no friction.
+    """
     model = RobotModel.from_urdf(URDF)
     plant = SimulatedRobot(URDF, timestep=DT, joint_friction=False,
                            reality=Reality(coulomb={'torso': friction}))
@@ -56,22 +61,36 @@ def course(observer, friction):
     controller.compute_torque(state, dt=0.0)
     controller.tasks['hand'].set_target([GOAL, 0.0, 0.0])
     rows = []
-    for _ in range(4000):
+    for k in range(4000):
+        if k == round(until / DT):
+            plant.reality = Reality()
         state.update(plant.positions, plant.velocities)
         efforts = controller.compute_torque(state, dt=DT)
         plant.set_effort(dict(zip(model.dof_names, efforts.tolist(), strict=True)))
         plant.step()
-        rows.append([GOAL - plant.frame_pose('hand')[0], plant.positions, plant.velocities])
+        rows.append([GOAL - plant.frame_pose('hand')[0], plant.positions, plant.velocities,
+                     efforts])
     return [np.array(each) for each in zip(*rows, strict=True)]
 
 
 def test_a_torso_that_sticks_moves_when_the_arm_is_at_its_limit():
     """Which the rejection along axes of tasks does not see: with a free arm it moves no hand."""
-    errors, positions, velocities = course(DisturbanceObserver(20.0, **BOUNDS), FRICTION)
+    errors, positions, velocities, _ = course(DisturbanceObserver(20.0, **BOUNDS), FRICTION)
     assert abs(errors[-500:]).max() < 1e-3
     assert positions[:, 1].max() < REACH + 1e-3
     assert abs(velocities).max() < 1.01
     assert abs(course(None, FRICTION)[0][-1]) > 0.2
+
+
+def test_a_torso_that_is_blocked_is_not_pressed_harder_than_friction_of_drives_takes():
+    """The task asks for all of its effort, 500 N: it is 0.3 m off. Then what blocks it is gone."""
+    effort, mass, until = 500.0, 41.0, 2.0
+    _, _, velocities, efforts = course(DisturbanceObserver(20.0, **BOUNDS), 0.9 * effort, until)
+    blocked = round(until / DT)
+    most = mass * ACCELERATION + FRICTION_SHARE * effort + BOUNDS['max_force']
+    assert 0.7 * most < abs(efforts[:blocked, 0]).max() < 1.05 * most
+    accelerations = np.diff(velocities[blocked:, 0]) / DT
+    assert abs(accelerations).max() < 1.1 * most / mass
 
 
 def test_without_unknown_forces_the_acceleration_limit_is_as_it_is():

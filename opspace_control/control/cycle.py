@@ -31,7 +31,7 @@ from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
 from opspace_control.control.limits.limit_law import bound_motion, clip_posture, faded
 from opspace_control.control.limits.repulsion import repel
-from opspace_control.control.limits.unexpected_motion import widen_bounds
+from opspace_control.control.limits.unexpected_motion import observe_motion
 from opspace_control.control.problem.bound_rows import add_bound_forces
 from opspace_control.control.problem.bounded_resolution import (
     resolve_within_bounds,
@@ -252,10 +252,10 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     place_bodies(nodes, robot.states, cycle, q)
     find_distances(robot.collision, cycle, nodes, robot.states, v, bounded.distances.gradient)
     if keeps:
-        bound_motion(limits, cycle.kept, cycle.return_rate, cycle.approach_rate, q, v)
+        bound_motion(cycle, limits, demand.disturbance.unexpected, q, v)
     refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, results.a_null)
     evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
-    widen_bounds(demand.disturbance, cycle, limits, keeps, v, results.a_task)
+    observe_motion(demand.disturbance, cycle, robot, bounds, keeps, v, results.a_task)
     bound_contacts(cycle, robot, constraints, bounded.contacts, scratch.small)
     follow_pairs(robot.collision, memory, bounded.distances.states)
     if keeps and not drifts:

@@ -114,8 +114,8 @@ def _at_limits(report):
         yield ok('Every commanded joint has an effort and a velocity limit.')
     if report['braking']['kept']:
         weak = _list(report['braking']['weak'])
-        yield ok(f'Limits of motion are kept, but for postures in which gravity leaves {weak} too '
-                 'little effort to brake as the law counts on.' if weak else
+        yield ok(f'Limits of motion are kept, but for postures in which their drives leave {weak} '
+                 'too little beside gravity to brake as the law counts on.' if weak else
                  'Every commanded joint can brake in every posture: limits of motion are kept.')
 
 

@@ -76,6 +76,8 @@ def bounds_of(data, kind, k):
     if quantity == APPLIED_SHARE:
         return 0.0, 1.0
     limit = data.bounds.joints[k]
+    if quantity not in (JOINT_FORCE, GRAVITY_TORQUE_ACCELERATION, JOINT_ACCELERATION):
+        return math.nan, math.nan
     least, greatest = -math.inf, math.inf
     if is_limited(data.robot.nodes, limit):
         if quantity == JOINT_FORCE and limit.determined:
@@ -83,7 +85,7 @@ def bounds_of(data, kind, k):
             least = -greatest
         elif quantity == GRAVITY_TORQUE_ACCELERATION:
             greatest = limit.gravity_bound
-        elif quantity == JOINT_ACCELERATION:  # a side is a bound of one kind, by what bounds it
+        else:  # a side is a bound of one kind, by what bounds it
             braking = kind == BRAKING
             if (limit.reason[0] == ACCELERATION) == braking:
                 least = limit.least
@@ -112,7 +114,9 @@ def unit_of(data, kind, k):
     limit = data.bounds.joints[k]
     if quantity == JOINT_FORCE:
         return max(data.bounds.efforts[k], _LEAST_EFFORT)
-    return limit.acceleration if quantity == JOINT_ACCELERATION else limit.gravity_braking
+    if quantity == GRAVITY_TORQUE_ACCELERATION:
+        return limit.gravity_braking
+    return limit.acceleration if quantity == JOINT_ACCELERATION else math.nan
 
 
 @inlined

@@ -207,7 +207,8 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
             continue
         limit.gravity_braking = _SHARE * strongest
         left, braking = limit.gravity_torque - side * torque, limit.gravity_braking
-        limit.gravity_near = left <= _NEAR * limit.gravity_torque
+        # The second rate along a singular direction knows no shares of an object.
+        limit.gravity_near = left <= _NEAR * limit.gravity_torque and not in_grasp
         up, slope = braking_speed(left, braking, cycle.approach_rate)
         if up < 0.0:  # beyond its limit it need not decrease: the robot may have started there
             up = slope = 0.0

@@ -68,6 +68,7 @@ _QUANTITY = tuple(kind.quantity for kind in _KINDS)
 _SOFTNESS = tuple((kind.softness, kind.softness_below_effort) for kind in _KINDS)
 RESTING_KINDS = tuple(k for k in range(KINDS) if _KINDS[k].rests)
 
+
 def check_kinds(table=None):
     """Raise a ControlError unless each kind of limits, and none but these, has its quantity."""
     table = KIND_TABLE if table is None else table

@@ -77,23 +77,24 @@ def speed_towards(distance, limit, approach):
 
 
 @called
-def bound_acceleration(limit, rate, approach, q, v):
+def bound_acceleration(limit, rate, approach, unexpected, q, v):
     """
     Write the accelerations that the limits of motion allow a joint at position q and velocity v.
 
     ``q̈ ≤ c (v_+ − v) − v v_+'``, v_+ being `speed_towards` the upper limit at its distance: the
     joint gets no faster than v_+, or returns to it at the rate c; from below in the same way. Never
-    more than ``±a`` either, unless it takes more to brake.
+    more than ``±a`` either, unless it takes more to brake; ``unexpected`` ε leaves as much more
+    as it opposes.
     """
     a, reason = limit.acceleration, limit.reason
     up, slope, reason[1] = speed_towards(limit.upper - q, limit, approach)
-    greatest = rate * (up - v) - slope * v
-    if greatest > a:
-        greatest, reason[1] = a, ACCELERATION
+    greatest, most = rate * (up - v) - slope * v, a + max(-unexpected, 0.0)
+    if greatest > most:
+        greatest, reason[1] = most, ACCELERATION
     down, slope, reason[0] = speed_towards(q - limit.lower, limit, approach)
-    least = -rate * (down + v) - slope * v
-    if least < -a:
-        least, reason[0] = -a, ACCELERATION
+    least, most = -rate * (down + v) - slope * v, a + max(unexpected, 0.0)
+    if least < -most:
+        least, reason[0] = -most, ACCELERATION
     if least > greatest:  # it takes more than a to brake, or the limits are closer than that
         if abs(least) > abs(greatest):
             greatest = least
@@ -110,22 +111,25 @@ def runs_free(limit, q, v):
 
 
 @called
-def bound_motion(limits, kept, rate, approach, q, v):
+def bound_motion(cycle, limits, unexpected, q, v):
     """
     Write the bounds of the accelerations of all joints, ``least`` and ``greatest``.
 
-    They are wider by ``a (1/kept² − 1)`` while ``kept`` is between 0 and 1.
+    They are wider by ``a (1/kept² − 1)`` while ``kept`` is between 0 and 1. ``unexpected`` are two
+    rows, the first ε (nv,) of `observe_motion`, or empty ones.
     """
-    wider = 1.0 / (kept * kept) - 1.0
+    wider, observed = 1.0 / (cycle.kept * cycle.kept) - 1.0, unexpected.size > 0
     for k in range(limits.size):
         limit = limits[k]
         if limit.q_index < 0:
             continue
-        if runs_free(limit, q[limit.q_index], v[k]):
+        opposing = unexpected[0, k] if observed else 0.0
+        if opposing == 0.0 and runs_free(limit, q[limit.q_index], v[k]):
             limit.greatest, limit.least = limit.acceleration, -limit.acceleration
             limit.reason[0] = limit.reason[1] = ACCELERATION
         else:
-            bound_acceleration(limit, rate, approach, q[limit.q_index], v[k])
+            bound_acceleration(limit, cycle.return_rate, cycle.approach_rate, opposing,
+                               q[limit.q_index], v[k])
         if wider > 0.0:
             limit.least -= wider * limit.acceleration
             limit.greatest += wider * limit.acceleration

@@ -1,66 +1,58 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Bounds on accelerations of joints that move otherwise than the law expects.
+Accelerations of joints that the law does not expect: what friction takes of their motion.
 
 An acceleration limit bounds the motion of the robot, ``q̈ + ε``: q̈ is that of the law, and ε what
 unknown forces add to it which no task compensates, above all friction. It is the difference of the
-measured accelerations and those of the law, behind the filter of the observer. Where ε opposes the
-motion, the law may accelerate by as much more. Without that, a joint sticks for good whose friction
-is more than what its acceleration limit takes, however much the tasks need its motion.
+measured accelerations and those of the law, behind the filter of the observer. A bound ±a is wider
+by as much of ε as opposes motion towards it, `bound_acceleration`. Without that, a joint sticks for
+good whose friction is more than what its acceleration limit takes, however much the tasks need its
+motion. Limits of position and velocity stay those of the law's motion, which they bring to rest
+whatever ε is.
+
+What holds a joint may be an obstacle or a hand as well. So ε is at most what a part of the joint's
+effort limit accelerates, by its articulated-body inertia: a joint that is blocked is pressed with
+no more than that beside its acceleration limit, and when it is released it is as much faster, for
+as long as the filter takes.
 
 Singular directions take ε into account, too, see `control_direction`: what moves a hand hardly is
 no axis of motion along which a task could compensate.
-
-The bounds are not narrowed where ε is in the direction of motion: friction stops a joint faster
-than its limit says, and that harms nothing. Limits of position and velocity stay those of the law's
-motion, which they bring to rest whatever ε is.
 """
 
 import math
 
-from opspace_control.compiled import called, inlined
-from opspace_control.control.limits.kinds import ACCELERATION
-from opspace_control.control.stack.disturbance import (
-    EXPECTED,
-    FOUND,
-    GRASPS,
-    rejects,
-)
+from opspace_control.compiled import called
+from opspace_control.control.stack.disturbance import EXPECTED, FOUND, GRASPS, rejects
 
-
-@inlined
-def observe_motion(disturbance, dt, v, a):
-    """Filter ε (nv,): v is the velocity of this cycle, a the law's acceleration in the last one."""
-    flags = disturbance.flags
-    unexpected, last = disturbance.unexpected[0], disturbance.unexpected[1]
-    gain, stays = -math.expm1(-disturbance.rate[0] * dt), not rejects(disturbance.tasks)
-    for k in range(v.size):
-        if stays:
-            unexpected[k] = 0.0
-        elif flags[FOUND] == GRASPS:
-            unexpected[k] -= gain * unexpected[k]
-        elif flags[FOUND] != 0 and flags[EXPECTED] != 0:
-            unexpected[k] += gain * ((v[k] - last[k]) / dt - a[k] - unexpected[k])
-        last[k] = v[k]
+# Part of an effort limit that ε may take. Two joints of Talos at rest at their limits, with friction
+# of 3 % of theirs, leave a hand turned by 4.2 degrees with 0.15, by 0.25 degrees with 0.5.
+FRICTION_SHARE = 0.3
 
 
 @called
-def widen_bounds(disturbance, cycle, limits, keeps, v, a):
+def observe_motion(disturbance, cycle, robot, bounds, keeps, v, a):
     """
-    Widen the bounds of joints by what their acceleration limits do not leave because of ε.
+    Filter ε (nv,), for the next cycle's bounds.
 
     v (nv,) is the velocity of this cycle, a (nv,) the law's acceleration in the last one, if that
-    found any; this one does if it ``keeps`` limits.
+    found any; this one does if it ``keeps`` limits. Where there is none, in grasps, and where
+    efforts were cut, so that the robot did not move as the law demanded, ε decays.
     """
-    if disturbance.flags.size > 0:
-        observe_motion(disturbance, cycle.dt, v, a)
-        disturbance.flags[EXPECTED] = 1 if keeps else 0
-        for k in range(limits.size if keeps else 0):
-            unexpected, limit = disturbance.unexpected[0, k], limits[k]
-            if limit.q_index < 0:
-                continue
-            if limit.reason[0] == ACCELERATION:
-                limit.least -= max(unexpected, 0.0)
-            if limit.reason[1] == ACCELERATION:
-                limit.greatest -= min(unexpected, 0.0)
+    flags = disturbance.flags
+    if flags.size == 0:
+        return
+    unexpected, last = disturbance.unexpected[0], disturbance.unexpected[1]
+    gain = -math.expm1(-disturbance.rate[0] * cycle.dt)
+    measured = flags[EXPECTED] != 0 and flags[FOUND] != 0 and flags[FOUND] != GRASPS and (
+        cycle.limited == 0 and rejects(disturbance.tasks))
+    for k in range(v.size):
+        new = (v[k] - last[k]) / cycle.dt - a[k] if measured else 0.0
+        if not math.isfinite(new):
+            new = 0.0
+        limit = FRICTION_SHARE * bounds.efforts[k]
+        D = robot.states[bounds.joints[k].node].D
+        most = limit / D if D > 0.0 and math.isfinite(limit) else 0.0
+        unexpected[k] = min(max(unexpected[k] + gain * (new - unexpected[k]), -most), most)
+        last[k] = v[k]
+    flags[EXPECTED] = 1 if keeps else 0

@@ -120,7 +120,7 @@ def prepare_tasks(data, t, resting):
             prepare_level(problem, truncation, level, t, threshold)
         if problem.truncated[level]:
             start_to_eigenvectors(problem.start, problem.vectors, scale, problem.levels[level],
-                       problem.levels[level + 1], product)
+                                  problem.levels[level + 1], product)
     for i in range(t):
         levels_to_eigenvectors(problem, problem.gram[i], product)
     for i in range(t):
