@@ -49,7 +49,7 @@ def push(name, bounds, direction):
         plant.set_effort(dict(zip(names, torque, strict=True)))
         plant.step()
         along.append((plant.frame_pose(robot.hands[0])[:3] - start) @ direction)
-    return max(along), -min(along) / max(along)
+    return max(along), max(-min(along), 0.0) / max(along)
 
 
 def measure(case):

@@ -25,8 +25,8 @@ import math
 from opspace_control.compiled import called
 from opspace_control.control.stack.disturbance import EXPECTED, FOUND, GRASPS, rejects
 
-# Part of an effort limit that ε may take. Two joints of Talos at rest at their limits, friction being
-# 3 % of theirs, leave a hand turned by 4.2 degrees with 0.15, by 0.25 degrees with 0.3 and 0.5.
+# Part of an effort limit that ε may take. Two joints of Talos at rest at their limits, friction
+# being 3 %, leave a hand turned by 4.2 degrees with 0.15, by 0.25 degrees with 0.3 and 0.5.
 FRICTION_SHARE = 0.3
 
 
