@@ -95,9 +95,7 @@ def test_a_push_at_the_pelvis_while_it_leans(direction):
     robot = Leaning()
     robot.lean(0.05)
     robot.forces.clear()
-    force = 0.2 * robot.model.nodes['mass'].sum() / 0.1
-    angle = np.radians(direction)
-    robot.run(0.1, (force * np.cos(angle), force * np.sin(angle), 0.0))
+    robot.push(direction)
     assert np.linalg.norm(robot.balance.error[:2]) > 4e-3
     robot.run(1.9)
     assert np.linalg.norm(robot.balance.error[:2]) < 0.01

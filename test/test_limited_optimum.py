@@ -31,11 +31,12 @@ def nearest(rows, wanted, A, bound, fixed, values):
         rows.T @ rows + 1e-9 * A, rows.T @ wanted, conditions.T, right)[0]
 
 
-@pytest.mark.parametrize(('robot', 'hands', 'start'), [
-    ('arm_7r.urdf', ('hand',), {'joint_2': 0.5, 'joint_4': 1.4, 'joint_6': 0.8}),
-    ('dual_arm.urdf', ('l_hand', 'r_hand'), {'l_elbow': -1.7, 'r_elbow': -1.7})])
-def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
-    """Far goals, weak brakes: most joints are at their greatest acceleration."""
+ARMS = [('arm_7r.urdf', ('hand',), {'joint_2': 0.5, 'joint_4': 1.4, 'joint_6': 0.8}),
+        ('dual_arm.urdf', ('l_hand', 'r_hand'), {'l_elbow': -1.7, 'r_elbow': -1.7})]
+
+
+def with_limits(robot, hands, start):
+    """Return model, start, tasks of the hands, one a level, and a controller within limits."""
     model = RobotModel.from_urdf((share_directory() / 'urdf' / robot).read_text())
     home = model.neutral()
     for name, angle in start.items():
@@ -43,6 +44,13 @@ def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
     tasks = [PoseTask(hand, priority=k) for k, hand in enumerate(hands)]
     controller = OperationalSpaceController(
         model, tasks, PostureTask(target=home), limits=JointLimits(model), effort_limits=1e4)
+    return model, home, tasks, controller
+
+
+@pytest.mark.parametrize(('robot', 'hands', 'start'), ARMS)
+def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
+    """Far goals, weak brakes: most joints are at their greatest acceleration."""
+    model, home, tasks, controller = with_limits(robot, hands, start)
     records = controller._limits.records
     records['slow'], records['gravity_torque'] = -1.0, np.inf
     records['lower'], records['upper'], records['velocity'] = -np.inf, np.inf, np.inf
@@ -102,18 +110,10 @@ def test_a_single_joint_with_all_six_axes():
     assert (torque[0] - free) / inertia == pytest.approx(greatest, abs=1e-9)
 
 
-@pytest.mark.parametrize(('robot', 'hands', 'start'), [
-    ('arm_7r.urdf', ('hand',), {'joint_2': 0.5, 'joint_4': 1.4, 'joint_6': 0.8}),
-    ('dual_arm.urdf', ('l_hand', 'r_hand'), {'l_elbow': -1.7, 'r_elbow': -1.7})])
+@pytest.mark.parametrize(('robot', 'hands', 'start'), ARMS)
 def test_an_effort_is_bounded_in_the_cycle_in_which_it_passes_its_limit(robot, hands, start):
     """The bound is a row of the first problem: the next cycle of the same state is the same."""
-    model = RobotModel.from_urdf((share_directory() / 'urdf' / robot).read_text())
-    home = model.neutral()
-    for name, angle in start.items():
-        home[model.q_index[model.dof_index(name)]] = angle
-    tasks = [PoseTask(hand, priority=k) for k, hand in enumerate(hands)]
-    controller = OperationalSpaceController(
-        model, tasks, PostureTask(target=home), limits=JointLimits(model), effort_limits=1e4)
+    model, home, tasks, controller = with_limits(robot, hands, start)
     records, cut, rng = controller._limits.records, 0, np.random.default_rng(0)
     records['gravity_torque'] = np.inf
     for _ in range(20):

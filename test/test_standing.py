@@ -103,6 +103,11 @@ class Standing:
         """How far the feet are from where they stood, m."""
         return np.linalg.norm(self._feet() - self._places, axis=1).max()
 
+    def push(self, direction):
+        """Push the pelvis towards a direction, degrees: 0.2 m/s times the mass within 0.1 s."""
+        force, angle = 0.2 * self.model.nodes['mass'].sum() / 0.1, np.radians(direction)
+        self.run(0.1, (force * np.cos(angle), force * np.sin(angle), 0.0))
+
     def run(self, seconds, push=(0.0, 0.0, 0.0)):
         """Go on with a force at the pelvis; efforts and velocities are within limits all along."""
         self.simulated.apply_wrench('base_link', [*push, 0.0, 0.0, 0.0])
@@ -154,9 +159,7 @@ def test_reaches_beyond_balance_are_given_up():
 def test_a_push_at_the_pelvis_from_any_side(direction):
     """An impulse of 0.2 m/s times the mass within 0.1 s."""
     robot = Standing()
-    force = 0.2 * robot.model.nodes['mass'].sum() / 0.1
-    angle = np.radians(direction)
-    robot.run(0.1, (force * np.cos(angle), force * np.sin(angle), 0.0))
+    robot.push(direction)
     assert np.linalg.norm(robot.balance.error[:2]) > 5e-3
     robot.run(1.4)
     assert np.linalg.norm(robot.balance.error[:2]) < 0.01

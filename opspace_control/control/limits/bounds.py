@@ -29,7 +29,7 @@ from opspace_control.control.limits.kinds import (
     KINDS,
     quantity_of,
 )
-from opspace_control.model.nodes import ACTIVE
+from opspace_control.control.limits.limit_law import is_limited
 from opspace_control.spatial.dense import dot_product
 
 ROUNDING = 1e-7  # in the unit of a bound: what passes it by less does not
@@ -56,12 +56,6 @@ def bound_number(data, kind, k):
     if kind == DISTANCE:
         return last - near + k
     return last - near - 1 if kind == FORCE_SHARE else kind * data.bounds.joints.size + k
-
-
-@inlined
-def is_limited(nodes, limit):
-    """Return whether a joint has limits and a drive."""
-    return limit.q_index >= 0 and nodes[limit.node].status == ACTIVE
 
 
 @inlined

@@ -171,7 +171,7 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
     """
     nodes, states, constraints = robot.nodes, robot.states, demand.constraints
     carried, gravity, gathered, bounded = scratch.carried, cycle.gravity, False, False
-    weight, planned = length(gravity), cycle.reactions_exerted and grasping.grasps.size > 0
+    weight, planned = length(gravity), cycle.reactions_exerted
     for k in range(limits.size):
         limit = limits[k]
         if math.isinf(limit.gravity_torque) or nodes[limit.node].status != ACTIVE:

@@ -123,11 +123,9 @@ class LimitData:
 
     def active_bounds(self):
         """Yield kind, index and side, ±1, of each bound that was active in the last problem."""
-        sizes = dict.fromkeys(range(KINDS), self.records.size) | {
-            CONTACT_FORCE: self.scratch.contacts.bounds.shape[1], FORCE_SHARE: 1,
-            DISTANCE: self.memory.near_pairs.size}
         first = 0
-        for kind, size in sizes.items():
+        for kind, size in _counts(self.records.size, self.scratch.contacts.bounds.shape[1],
+                                  self.memory.near_pairs.size).items():
             sides, first = self.memory.bound_active[first:first + size], first + size
             for k in np.flatnonzero(sides) if kind != FORCE_SHARE else ():
                 yield kind, int(k), int(sides[k])
@@ -160,6 +158,12 @@ class LimitData:
         return limits
 
 
+def _counts(dofs, contacts, near):
+    """Return how many bounds of each kind have a number, in the order of `bound_number`."""
+    return dict.fromkeys(range(KINDS), dofs) | {
+        CONTACT_FORCE: contacts, FORCE_SHARE: 1, DISTANCE: near}
+
+
 def _make_arrays(nodes, dofs, constraints, rows, levels, near):
     """
     Return the `Memory` and the `BoundedScratch` of a controller.
@@ -172,7 +176,7 @@ def _make_arrays(nodes, dofs, constraints, rows, levels, near):
 
     """
     b, levels = CONTACT_BOUNDS * constraints, max(levels, 1)
-    m = KINDS * dofs + b + 1 + near
+    m = sum(_counts(dofs, b, near).values())
     sizes = {'n': nodes, 'nv': dofs, 'k': rows, 't': rows, '2t+1': 2 * rows + 1, 'm': m,
              'N': m + rows, 'b': b, '6c': 6 * constraints, 'd': near, 'l': levels,
              'l+1': levels + 1, 'l+2': levels + 2, 'LEVEL_SCRATCH': LEVEL_SCRATCH,

@@ -49,6 +49,12 @@ _RETURN = 0.1
 
 
 @inlined
+def is_limited(nodes, limit):
+    """Return whether a joint has limits and a drive."""
+    return limit.q_index >= 0 and nodes[limit.node].status == ACTIVE
+
+
+@inlined
 def faded(share, on, dt, time):
     """Return a share after dt s of its linear change to 1 (on) or 0, which takes ``time`` s."""
     return min(max(share + (dt if on else -dt) / time, 0.0), 1.0)
@@ -146,7 +152,7 @@ def clip_posture(nodes, dofs, limits, share, kept, v, a):
     wider = 1.0 / (kept * kept) - 1.0
     for k in range(limits.size):
         limit = limits[k]
-        if limit.q_index >= 0 and nodes[limit.node].status == ACTIVE:
+        if is_limited(nodes, limit):
             damping = dofs[k].kd * (v[k] - dofs[k].velocity)
             most = (share + wider) * limit.acceleration
             a[k] = min(max(a[k] + damping, -most), most) - damping

@@ -171,7 +171,7 @@ def resolve_within_efforts(data, tau):
 @inlined
 def resolve_within_bounds(data, any_resting, tau):
     """Solve the problem with bounds where motion or contact forces violate limits."""
-    stack, contacts = data.results.stack, data.scratch.bounded.contacts
+    stack = data.results.stack
     respond_to_stack(data)
     if data.grasping.grasps.size > 0:
         write_residual(data, stack[WANTED], 0)
@@ -180,4 +180,4 @@ def resolve_within_bounds(data, any_resting, tau):
     if any_resting or any_bound_counts(data, data.results.a_task):
         resolve_bounded(data, tau)
     elif data.cycle.forces_decided:
-        exert_internal(contacts, stack[FORCE], stack[REACTION])
+        exert_internal(data.scratch.bounded.contacts, stack[FORCE], stack[REACTION])

@@ -12,9 +12,9 @@ import math
 
 from opspace_control.compiled import called, rare
 from opspace_control.control.data import DEMANDED, FORCE, WANTED
-from opspace_control.control.limits.bounds import acceleration_of, is_limited
+from opspace_control.control.limits.bounds import acceleration_of
 from opspace_control.control.limits.kinds import GRAVITY_TORQUE, POSITION, RESTING_KINDS
-from opspace_control.control.limits.limit_law import faded
+from opspace_control.control.limits.limit_law import faded, is_limited
 from opspace_control.control.singular.direction_motion import clear_singular_forces
 from opspace_control.control.singular.transfer import move_to_reference
 from opspace_control.control.solver.level_inverse import (

@@ -40,6 +40,7 @@ from opspace_control.control.solver.level_inverse import (
     spread,
 )
 from opspace_control.model.nodes import ACTIVE, PRISMATIC, REVOLUTE
+from opspace_control.spatial.dense import dot_product
 from opspace_control.spatial.eigen import reflect_back, smooth_step
 
 # A direction may be singular at scaled eigenvalues below this times its scaled displacement. Arms
@@ -123,15 +124,6 @@ def blend(value, threshold, near, most, apart):
     return most * share, 1.0 - most * (1.0 - (1.0 - share) / max(kept, LEAST))
 
 
-@inlined
-def along_motion(h, unexpected):
-    """Return ``hᵀ ε``, ε (nv,) being in the first of two rows; they are empty without observer."""
-    total = 0.0
-    for k in range(unexpected.shape[1]):
-        total += h[k] * unexpected[0, k]
-    return total
-
-
 @rare
 def control_direction(data, level, threshold, value, gain, demand, u, scale):
     """
@@ -197,7 +189,9 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
         speed = min(speed, math.sqrt(hardest * abs(displacement)))
     a = kd * (math.copysign(speed, displacement) - rate)
     a = min(max(a, -hardest), hardest)
-    unexpected = along_motion(directions[EXERTED], data.demand.disturbance.unexpected) / s
+    # ε; without an observer there is none, and its row is empty.
+    unexpected = dot_product(directions[EXERTED], data.demand.disturbance.unexpected[0],
+                             data.demand.disturbance.unexpected.shape[1]) / s
     force = (a - reference - unexpected) / max(LEAST, s)
     return force + gain * rest, share, weight
 
