@@ -9,12 +9,15 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 
 import rclpy
+from rcl_interfaces.msg import Log
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.task import Future
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from opspace_control.cli.processes import own_domain
+from opspace_control.errors import RosInterfaceError
+from opspace_control.ros.middleware import endpoints
 from opspace_control.ros.middleware.endpoints import RELIABLE, Endpoints
 from opspace_control.ros.middleware.executor import make_executor
 
@@ -108,3 +111,21 @@ def test_a_part_may_come_and_go(spin):
     assert not {'said', 'heard', 'asked'} & {
         endpoint.topic_name.strip('/') for endpoint in node.publishers}
     assert list(node.timers) == []
+
+
+def test_each_subject_is_refused_aloud_once_in_a_while(spin):
+    """A second silent sensor, or a second topic that is too fast, is named beside the first."""
+    node, other, until = spin
+    heard = []
+    subscription = other.create_subscription(Log, '/rosout', lambda log: heard.append(log.msg), 10)
+    assert until(subscription.get_publisher_count)
+    part = endpoints.Part(Endpoints(node), None, None, lambda: True)
+    assert until(lambda: heard or part._warn('ready', 'ready', 0.1))
+    for subject in ('A goal', 'A goal', 'A wrench'):
+        with part._refusing(subject):
+            raise RosInterfaceError('It is not finite.', cure='Give numbers.')
+    part._warn('over', 'over')
+    assert until(lambda: 'over' in heard)
+    assert [text for text in heard if 'refused' in text] == [
+        f'{subject} is refused: It is not finite. Give numbers.'
+        for subject in ('A goal', 'A wrench')]

@@ -4,7 +4,10 @@
 
 import contextlib
 import functools
+import math
+import time
 
+import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -12,8 +15,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 from std_srvs.srv import SetBool
 
-from opspace_control.errors import OpspaceError
+from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.middleware.conversions import fill_message
+from opspace_control.ros.middleware.joint_messages import joint_state
 
 # Received joint states and commands: only the newest one matters.
 # Compatible with every publisher.
@@ -153,11 +157,41 @@ class Feedback:
             return fill_message(part, present)
         self.add(topic, message, fill)
 
+    def add_joints(self, topic, joints, **quantities):
+        """
+        Add a topic of a JointState of these joints.
+
+        Each of its ``quantities``, a function of the stamp, returns (n,) numbers, or None for no
+        message.
+        """
+        message = joint_state(joints, *quantities)
+
+        def fill(stamp):
+            message.header.stamp = stamp
+            for name, numbers in quantities.items():
+                present = numbers(stamp)
+                if present is None:
+                    return False
+                np.frombuffer(getattr(message, name))[:] = present
+            return True
+        self.add(topic, message, fill)
+
     def publish(self, stamp):
         """Publish the present values, for a joint state of this time stamp."""
         for publisher, message, fill in self._outlets:
             if publisher.get_subscription_count() and fill(stamp) is not False:
                 publisher.publish(message)
+
+
+def shared(compute):
+    """Return ``part(name, stamp)`` of the dict ``compute()``, computed once for all of a stamp."""
+    parts = {}
+
+    def part(name, stamp):
+        if parts.get('stamp') is not stamp:
+            parts.update(compute(), stamp=stamp)
+        return parts[name]
+    return part
 
 
 class RobotDescription:
@@ -196,3 +230,25 @@ class Part:
         self._endpoints, self._node = endpoints, endpoints.node
         self._logger = endpoints.node.get_logger()
         self._controller, self._cycle, self._is_active = controller, cycle, is_active
+        self._quiet_until = {}  # steady time by subject, s
+
+    def _warn(self, text, subject, pause=1.0):
+        """Log a warning, about one subject once in a pause, s."""
+        now = time.monotonic()
+        if now >= self._quiet_until.get(subject, -math.inf):
+            self._quiet_until[subject] = now + pause
+            self._logger.warning(text)
+
+    @contextlib.contextmanager
+    def _refusing(self, subject):
+        """Log an OpspaceError as the refusal of a subject, such as 'A goal', once a second."""
+        try:
+            yield
+        except OpspaceError as error:
+            self._warn(f'{subject} is refused: {error}', subject)
+
+    def _need_control(self):
+        """Raise a RosInterfaceError if the robot is not controlled."""
+        if not (self._is_active() and self._cycle.known) or self._cycle.fault:
+            raise RosInterfaceError(f'The robot is not controlled. {self._cycle.fault}'.strip(),
+                                    cure='Activate the controller, and send it again.')

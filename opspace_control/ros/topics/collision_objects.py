@@ -23,7 +23,6 @@ from opspace_control.spatial.rotations import matrix_from_vector, vector_from_ma
 TOPIC = '~/collision_objects'
 # Each message may have objects that no other one has.
 _ALL = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
-_COMPLAIN_EVERY = 1.0  # s
 # What seems to be faster has jumped, m/s and rad/s.
 _FASTEST = 10.0, 50.0
 # Two stamps that are nearer tell no velocity, s.
@@ -149,8 +148,7 @@ class CollisionObjects(Part):
         if new or gone:
             self._use(self._model(*self._parameters))
         if refusals:
-            self._logger.warning(f'Markers on {TOPIC} are refused: {" ".join(refusals)}',
-                                 throttle_duration_sec=_COMPLAIN_EVERY)
+            self._warn(f'Markers on {TOPIC} are refused: {" ".join(refusals)}', TOPIC)
 
     def _take(self, name, marker, gone):
         """

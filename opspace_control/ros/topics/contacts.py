@@ -2,20 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contacts of the controller node: a schedule on a topic, their state, markers of their forces."""
 
-from functools import partial
-
 import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
-from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import times_from_start
 from opspace_control.ros.middleware.endpoints import RELIABLE, Part
-from opspace_control.ros.middleware.joint_messages import joint_state
 from opspace_control.ros.parameters.task_blocks import contacts_of
 
 TOPIC = '~/contact_schedule'
-_COMPLAIN_EVERY = 1.0  # s
 _UNLOADED = 1.0  # N, normal force below which a contact has no load
 SLIDES = 0.1     # m/s, above which it slides
 
@@ -74,14 +70,10 @@ class ContactSchedule(Part):
         return values | {'contact schedule': f'{len(self._due)} changes, the next in {ahead:.3f} s'}
 
     def _on_schedule(self, message):
-        try:
+        with self._refusing('A contact schedule'):
             changes = self._read(message)
-        except OpspaceError as error:
-            self._logger.warning(f'A contact schedule is refused: {error}',
-                                 throttle_duration_sec=_COMPLAIN_EVERY)
-            return
-        left = [change for change in self._due if change[1] not in message.joint_names]
-        self._due = sorted([*left, *changes], key=lambda change: change[0])
+            left = [change for change in self._due if change[1] not in message.joint_names]
+            self._due = sorted([*left, *changes], key=lambda change: change[0])
 
     def _read(self, message):
         """Return the changes of a message, or raise an OpspaceError."""
@@ -95,9 +87,7 @@ class ContactSchedule(Part):
         if not rows or any(len(row) != len(names) or {*row} - {0.0, 1.0} for row in rows):
             raise RosInterfaceError(f'Its points have not a 1 or 0 for each of {len(names)} names.',
                                     cure='Give 1 to engage a contact, 0 to disengage it.')
-        if not (self._is_active() and self._cycle.known) or self._cycle.fault:
-            raise RosInterfaceError('The robot is not controlled.',
-                                    cure='Activate the controller, and send it again.')
+        self._need_control()
         start = self._goals.start_of(message.header.stamp, max(times))
         return [(start + round(1e9 * time), name, bool(engaged))
                 for time, row in zip(times, rows, strict=True)
@@ -123,16 +113,11 @@ def add_contact_state(feedback, controller, cycle):
     slides, m/s; ``effort`` its predicted normal force, N.
     """
     contacts = contacts_of(controller)
-    if not contacts:
-        return
-    message = joint_state([contact.name for contact in contacts], 'position', 'velocity', 'effort')
-    feedback.add('~/contact_state', message,
-                 partial(_fill_state, message, controller, cycle, contacts))
 
-
-def _fill_state(message, controller, cycle, contacts, stamp):
-    message.header.stamp = stamp
-    for i, contact in enumerate(contacts):
-        message.position[i], message.velocity[i], message.effort[i] = (
-            (1.0, slip_speed(controller, contact, cycle.state), contact.load)
-            if contact.closed else (0.0, 0.0, 0.0))
+    def of_engaged(quantity):
+        return lambda _stamp: [quantity(one) if one.closed else 0.0 for one in contacts]
+    if contacts:
+        feedback.add_joints(
+            '~/contact_state', [one.name for one in contacts], position=of_engaged(lambda _: 1.0),
+            velocity=of_engaged(lambda one: slip_speed(controller, one, cycle.state)),
+            effort=of_engaged(lambda one: one.load))

@@ -10,8 +10,7 @@ from geometry_msgs.msg import WrenchStamped
 from opspace_control.dynamics.estimated_wrench import explain
 from opspace_control.errors import ModelError, SafetyError
 from opspace_control.identification.residual_parts import PARTS, ResidualSplitter
-from opspace_control.ros.middleware.endpoints import Part
-from opspace_control.ros.middleware.joint_messages import joint_state
+from opspace_control.ros.middleware.endpoints import Part, shared
 from opspace_control.ros.parameters.joints import collision_thresholds
 from opspace_control.safety.state_clock import LONGEST_LEAP
 from opspace_control.safety.supervisor import COLLISION_GIVE_WAY, COLLISION_STOP
@@ -20,7 +19,6 @@ from opspace_control.tasks.pose_kinds import CenterOfMassTask
 
 # Of the parameter observer.reaction.
 _REACTIONS = {'none': None, 'stop': COLLISION_STOP, 'give_way': COLLISION_GIVE_WAY}
-_QUIET = 1.0  # s, between two messages of collisions without reaction
 
 
 class ExternalEffort(Part):
@@ -35,7 +33,7 @@ class ExternalEffort(Part):
 
     def __init__(self, frames, *common):
         super().__init__(*common)
-        self._frames, self._is_on, self._time, self._parts = frames, False, None, {}
+        self._frames, self._is_on, self._time = frames, False, None
         self._thresholds = np.full(self._controller.model.nv, np.inf)
         self._collides, self._detects, self._reaction = False, False, None
         self._observer = self._controller.momentum_observer(1.0)
@@ -53,10 +51,12 @@ class ExternalEffort(Part):
                                      self._frames.named(task.frame), partial(self._wrench, task))
                 frames[task.frame] = None
         self._splitter = ResidualSplitter(controller.model, frames)
-        for part in ('', *PARTS):
-            message = joint_state(controller.model.dof_names, 'effort')
-            feedback.add(f'~/external_effort/{part}'.rstrip('/'), message,
-                         partial(self._fill, message, part))
+        part_of, joints = shared(self._split), controller.model.dof_names
+        feedback.add_joints('~/external_effort', joints, effort=lambda _stamp: (
+            self._observer.residual if self._is_on else None))
+        for part in PARTS:
+            feedback.add_joints(f'~/external_effort/{part}', joints, effort=(
+                lambda stamp, part=part: part_of(part, stamp) if self._is_on else None))
 
     def apply(self, parameters):
         """Apply the rate of the observer, 0 turns it off, thresholds and reaction."""
@@ -96,24 +96,12 @@ class ExternalEffort(Part):
         if self._reaction:
             raise SafetyError(self._reaction, reason)
         if not before:
-            self._logger.warning(reason, throttle_duration_sec=_QUIET)
+            self._warn(reason, 'collision')
 
-    def _fill(self, message, part, stamp):
-        if not self._is_on:
-            return False
-        message.header.stamp = stamp
-        np.frombuffer(message.effort)[:] = (
-            self._split(part, stamp) if part else self._observer.residual)
-        return True
-
-    def _split(self, part, stamp):
-        """Return a part (nv,) of the residual; computed once for all parts of a cycle."""
-        if self._parts.get('stamp') is not stamp:
-            self._parts = self._splitter.split(
-                1e-9 * self._cycle.time, self._cycle.state, self._observer.residual,
-                self._controller.locked)
-            self._parts['stamp'] = stamp
-        return self._parts[part]
+    def _split(self):
+        """Return the parts of the residual, (nv,) each, by name."""
+        return self._splitter.split(1e-9 * self._cycle.time, self._cycle.state,
+                                    self._observer.residual, self._controller.locked)
 
     def _wrench(self, task):
         """Return the estimated wrench that the robot applies there, (6,), in the frame's axes."""

@@ -10,8 +10,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control.control.split import SOURCES, split_efforts
 from opspace_control.ros.middleware.conversions import TFMessage, fill_message, point_message
-from opspace_control.ros.middleware.endpoints import TF
-from opspace_control.ros.middleware.joint_messages import joint_state
+from opspace_control.ros.middleware.endpoints import TF, shared
 from opspace_control.ros.topics.markers import BLUE, GREEN, RED, YELLOW, make_marker
 from opspace_control.tasks.joint import JointTask
 from opspace_control.tasks.pose import PoseTask
@@ -39,8 +38,9 @@ def add_task_topics(feedback, controller, frames):
     for task in controller.tasks.values():
         topic = f'~/{task.name}'
         if isinstance(task, JointTask):
-            message = joint_state(task.joints, 'position', 'effort')
-            feedback.add(f'{topic}/joint_error', message, partial(_fill_joint_error, task, message))
+            feedback.add_joints(f'{topic}/joint_error', task.joints,
+                                position=lambda _stamp, task=task: task.error,
+                                effort=lambda _stamp, task=task: task.force)
             continue
         goals = frames.of_goals(task)
         feedback.add_numbers(f'{topic}/current_pose', PoseStamped, goals,
@@ -83,32 +83,14 @@ def _wrench(task, wrench_of, place):
     return (wrench @ R).reshape(6)
 
 
-def _fill_joint_error(task, message, stamp):
-    message.header.stamp = stamp
-    np.frombuffer(message.position)[:] = task.error
-    np.frombuffer(message.effort)[:] = task.force
-
-
 def add_joint_efforts(feedback, controller, cycle, joints):
     """Add ``controller_state``, the commanded joint forces, and a topic for each of their parts."""
     index = np.array([controller.model.dof_index(name) for name in joints])
-    parts = {}
-
-    def add(topic, efforts_of):
-        message = joint_state(joints, 'effort')
-
-        def fill(stamp):
-            message.header.stamp = stamp
-            np.frombuffer(message.effort)[:] = efforts_of(stamp)[index]
-        feedback.add(topic, message, fill)
-
-    def part(source, stamp):
-        if parts.get('stamp') is not stamp:  # computed once for all sources of a cycle
-            parts.update(split_efforts(controller, cycle.state, cycle.commanded), stamp=stamp)
-        return parts[source]
-    add('~/controller_state', lambda _stamp: cycle.commanded)
+    part = shared(lambda: split_efforts(controller, cycle.state, cycle.commanded))
+    feedback.add_joints('~/controller_state', joints, effort=lambda _stamp: cycle.commanded[index])
     for source in SOURCES:
-        add(f'~/controller_state/{source}', partial(part, source))
+        feedback.add_joints(f'~/controller_state/{source}', joints, effort=(
+            lambda stamp, source=source: part(source, stamp)[index]))
 
 
 def add_markers(feedback, controller, frames, broadcast, others):

@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import MultiDOFJointTrajectory
 
-from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware import conversions
 from opspace_control.ros.middleware.endpoints import RELIABLE, Part
 from opspace_control.ros.topics.moving_goals import MovingGoals, check_speed, read_trajectory
@@ -19,8 +19,7 @@ from opspace_control.safety.goal_limits import GoalLimits, GoalPace
 from opspace_control.tasks.joint import JointTask
 from opspace_control.tasks.pose import PoseTask
 
-_COMPLAIN_EVERY = 1.0  # s
-_COMPLAIN_RARELY = 10.0  # s
+_RARELY = 10.0  # s, between two warnings of fast goals
 _LONGEST_WAIT = 60.0  # s, a trajectory that begins later than this has the stamp of another clock
 
 # The waiting goals that a new goal replaces.
@@ -76,12 +75,9 @@ class Goals(Part):
         topic, superseded = f'{owner}/{name}', _SUPERSEDED.get(name)
 
         def checked(message):
-            try:
+            with self._refusing('A goal'):
                 self.check_free(getattr(task, 'name', ''))
                 take(message, task)
-            except OpspaceError as error:
-                self._logger.warning(
-                    f'A goal is refused: {error}', throttle_duration_sec=_COMPLAIN_EVERY)
 
         def callback(message):
             if superseded:
@@ -89,9 +85,9 @@ class Goals(Part):
             if self.pace.may_pass((task, name), partial(checked, message), time.perf_counter()):
                 checked(message)
             else:
-                self._logger.warning(
+                self._warn(
                     f'Goals on {topic} come faster than limits.goal_rate: check its publishers.',
-                    throttle_duration_sec=_COMPLAIN_RARELY)
+                    topic, _RARELY)
         self._endpoints.listen(kind, topic, callback, RELIABLE)
 
     def _on_pose(self, message, task):

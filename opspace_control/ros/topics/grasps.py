@@ -12,8 +12,6 @@ from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE, Part
 from opspace_control.ros.parameters.task_blocks import contacts_of
 
-_COMPLAIN_EVERY = 1.0  # s
-
 
 class Grasps(Part):
     """
@@ -93,16 +91,15 @@ class Grasps(Part):
     def _on_internal_force(self, grasp, message):
         data, members = list(message.data), len(grasp.internal_forces[0])
         tensions, moments = (data, []) if len(data) == 1 else (data[:members], data[members:])
-        try:
-            with self._cycle.ramps.smoothly():
-                grasp.set_internal_forces(
-                    tensions or None, np.reshape(moments, (-1, 3)) if moments else None)
-        except (OpspaceError, ValueError) as error:
-            self._logger.warning(
-                f"An internal force of '{grasp.name}' is refused: {error} Send {members} tensions "
-                f'in N, negative for compression, and optionally {3 * len(grasp.effectors)} '
-                'moments; or an empty message.',
-                throttle_duration_sec=_COMPLAIN_EVERY)
+        count = 3 * len(grasp.effectors)
+        with self._refusing(f"An internal force of '{grasp.name}'"), self._cycle.ramps.smoothly():
+            if len(moments) not in (0, count) or not np.isfinite(data).all():
+                raise RosInterfaceError(
+                    f'{data} cannot be used.', value=data,
+                    cure=f'Send {members} tensions in N, negative for compression, and optionally '
+                    f'{count} moments; or an empty message.')
+            grasp.set_internal_forces(
+                tensions or None, np.reshape(moments, (-1, 3)) if moments else None)
 
 
 def _fill_internal_force(grasp, message, _stamp):

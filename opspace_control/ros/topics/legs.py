@@ -8,7 +8,7 @@ import numpy as np
 from geometry_msgs.msg import Twist, TwistStamped
 
 from opspace_control.dynamics.preparation import GRAVITY
-from opspace_control.errors import ControlError, RosInterfaceError, SafetyError
+from opspace_control.errors import RosInterfaceError, SafetyError
 from opspace_control.locomotion import Locomotion, Stepping
 from opspace_control.locomotion.footholds import rotate_about_z
 from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_standing, set_support
@@ -20,7 +20,6 @@ from opspace_control.safety.envelope import LONGEST_STEP
 from opspace_control.safety.supervisor import FALLEN
 from opspace_control.spatial.rotations import yaw_of
 
-_COMPLAIN_EVERY = 1.0  # s
 # Greatest distance of a foot from its place, in parts of the height, to stand up with.
 _FEET_BELOW = 0.3
 # Greatest distance of a joint from its position in the stance, rad; legs are folded by half a turn.
@@ -179,30 +178,22 @@ class Legs(Part):
         wanted = self._gait if moves else self._set if walk.velocity.any() else STAND
         if wanted == self._set:
             return
-        try:
+        with self._refusing(f"The gait '{wanted}'"):
             walk.gait = wanted
             self._set = wanted
-        except ControlError as error:
-            self._logger.warning(f"'{wanted}' cannot begin: {error}",
-                                 throttle_duration_sec=_COMPLAIN_EVERY)
 
     def _on_command(self, message):
-        try:
+        with self._refusing('A cmd_vel'):
             twist = six_from_message(message)[_PLANAR]
-        except RosInterfaceError as error:
-            self._logger.warning(f'A cmd_vel is refused: {error}',
-                                 throttle_duration_sec=_COMPLAIN_EVERY)
-            return
-        self._command = np.clip(twist, -self._fastest, self._fastest)
-        self._heard = self._cycle.time
+            self._command = np.clip(twist, -self._fastest, self._fastest)
+            self._heard = self._cycle.time
 
     def _on_stamped(self, message):
         stamp = nanoseconds(message.header.stamp)
         late = 1e-9 * (self._cycle.time - stamp)
-        if stamp and abs(late) > self._timeout:
-            self._logger.warning(
-                f'A cmd_vel is refused: it is {abs(late):.2f} s '
-                f'{"older" if late > 0.0 else "newer"} than the joint states. Leave its time stamp '
-                'empty, or use their clock.', throttle_duration_sec=_COMPLAIN_EVERY)
-            return
-        self._on_command(message.twist)
+        with self._refusing('A cmd_vel'):
+            if stamp and abs(late) > self._timeout:
+                raise RosInterfaceError(
+                    f'it is {abs(late):.2f} s {"older" if late > 0.0 else "newer"} than the joint '
+                    'states.', cure='Leave its time stamp empty, or use their clock.', value=late)
+            self._on_command(message.twist)

@@ -61,10 +61,7 @@ class Plans(Part):
             self._tell('refused', str(error), tag)
 
     def _begin(self, message):
-        if not (self._is_active() and self._cycle.known) or self._cycle.fault:
-            raise RosInterfaceError(
-                f'The plan is refused: the robot is not controlled. {self._cycle.fault}'.strip(),
-                cure='Activate the controller, and send the plan again.')
+        self._need_control()
         velocities = self._cycle.velocity_limits
         playback = Playback(self._controller, read_joint_trajectory(message), self._cycle.state,
                             tolerances=self.tolerances, velocity_limits=velocities)

@@ -8,14 +8,12 @@ import numpy as np
 from geometry_msgs.msg import WrenchStamped
 from std_srvs.srv import Trigger
 
-from opspace_control.errors import OpspaceError
 from opspace_control.ros.middleware.conversions import finite_six
 from opspace_control.ros.middleware.endpoints import NEWEST, Part
 from opspace_control.ros.middleware.serialized import MessageReader
 from opspace_control.tasks.task import OperationalTask
 
-_COMPLAIN_EVERY = 1.0  # s
-_COMPLAIN_RARELY = 10.0  # s
+_RARELY = 10.0  # s, between two warnings of one sensor
 
 
 class Sensors(Part):
@@ -40,16 +38,12 @@ class Sensors(Part):
         """Warn periodically about sensors of tasks without recent readings."""
         for sensor, task in silent_sensors(self._controller):
             seen = (f'for {sensor.age:.1f} s' if np.isfinite(sensor.age) else 'so far')
-            self._logger.warning(
-                f"No reading of sensor '{sensor.name}' {seen}: '{task.name}' controls force open "
-                'loop.', throttle_duration_sec=_COMPLAIN_RARELY)
+            self._warn(f"No reading of sensor '{sensor.name}' {seen}: '{task.name}' controls force "
+                       'open loop.', sensor.name, _RARELY)
 
     def _on_wrench(self, sensor, reader, data):
-        try:
+        with self._refusing(f"A wrench of '{sensor.name}'"):
             sensor.update(self._in_sensor(sensor, reader.open(data)))
-        except OpspaceError as error:
-            self._logger.warning(f"A wrench of '{sensor.name}' is refused: {error}",
-                                 throttle_duration_sec=_COMPLAIN_EVERY)
 
     def _in_sensor(self, sensor, opened):
         """Return the wrench of a message at the origin of the sensor's link, in its axes, (6,)."""
