@@ -83,8 +83,15 @@ class Network:
         self.processes[name] = process
         return process
 
+    def ignore(self):
+        """Withdraw the subscriptions of the test; a controller has nobody to release then."""
+        for subscription in list(self.node.subscriptions):
+            self.node.destroy_subscription(subscription)
+        self.spin(0.001)  # the executor holds what it waits for, until it waits anew
+
     def end(self):
         """End every process; all of them are asked first, since each takes its time to leave."""
+        self.ignore()
         for process in self.processes.values():
             process.send_signal(signal.SIGINT)
         for process in self.processes.values():

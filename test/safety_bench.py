@@ -99,6 +99,11 @@ class Robot:
                 self.network.fail()
             self._move(1)
 
+    def live_until(self, condition, change=lambda message: message):
+        """Let the robot move with the clock on the wall until a condition holds, or fail."""
+        if not self.live(ros_nodes.PATIENCE, change, condition):
+            self.network.fail()
+
     def live(self, seconds, change=None, until=lambda: False):
         """
         Let the robot move with the clock on the wall; without ``change`` its states go nowhere.

@@ -182,7 +182,7 @@ class ControllerNode(LifecycleNode):
         self._active = False
         cycle, commands = self._configuration.cycle, self._configuration.commands
         self._configuration.interface.end_plan('the controller is no longer active')
-        release = cycle.end(self._route.newest)
+        release = cycle.end(self._route.newest, lambda: commands.has_subscriber)
         watched = (self._handover and not taken_over and cycle.known
                    and commands.is_watched(release.settle))
         commands.direct = True

@@ -111,6 +111,12 @@ class CommandRoute:
             self._shortcut.publish(message)
 
     @property
+    def has_subscriber(self):
+        """Whether a node subscribes to the commands, on this route or at its end."""
+        return any(publisher.get_subscription_count()
+                   for publisher in (self._publisher, self._shortcut) if publisher)
+
+    @property
     def relay_starts(self):
         """Whether a relay publishes that it does not pass commands on yet."""
         return self._relay is not None and self._relay.ready is False

@@ -58,12 +58,13 @@ class Release:
     Commands the robot from the end of control to zero effort.
 
     The Supervisor knows whether the state is known, and the ramp of damping; ``look`` reads the
-    newest joint state at a steady time, s, if there is a new one.
+    newest joint state at a steady time, s, if there is a new one; ``has_subscriber`` returns
+    whether a node takes the commands.
     """
 
-    def __init__(self, state_input, output, supervisor, look):
+    def __init__(self, state_input, output, supervisor, look, has_subscriber):
         self._state_input, self._output = state_input, output
-        self._supervisor, self._look = supervisor, look
+        self._supervisor, self._look, self._has_subscriber = supervisor, look, has_subscriber
         self.rest = output.rest  # commands zero effort
         self._start = time.perf_counter()
 
@@ -91,7 +92,7 @@ class Release:
         If another controller has ``taken_over`` the joints, the robot is held in position instead
         until it rests, for the release time at most, and zero follows at once, so that it hardly
         sinks. Zero is commanded for ``rest_time``, s: long enough for a node that relays the
-        commands.
+        commands. Without a subscriber there is no robot to release, and it returns at once.
         """
         start = now = time.perf_counter()
         try:
@@ -99,14 +100,15 @@ class Release:
                 now = self.stop()
                 start = -np.inf
             left = 1.0
-            while self._state_input.known and (left > 0.0 or self._output.torque.any()):
+            while (self._state_input.known and (left > 0.0 or self._output.torque.any())
+                   and self._has_subscriber()):
                 now = self._see()
                 left = self._supervisor.fading(now - start)
                 self._output.damp_without_state(left, now)
                 now = self._pause()
         finally:
             end = now + rest_time
-            while now < end:
+            while now < end and self._has_subscriber():
                 self.rest()
                 now = self._pause()
 

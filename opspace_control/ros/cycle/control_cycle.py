@@ -94,8 +94,12 @@ class ControlCycle(RobotCycle):
         self._step(HOLD, time.perf_counter())
         self.hold_goals(self.supervisor.trip is not None)
 
-    def end(self, newest):
-        """Run no more cycles; return the Release, which reads states by ``newest()``."""
+    def end(self, newest, has_subscriber):
+        """
+        Run no more cycles; return the Release.
+
+        It reads states by ``newest()``; ``has_subscriber()`` returns whether a node takes commands.
+        """
         self._released = True
 
         def look(now):
@@ -103,7 +107,7 @@ class ControlCycle(RobotCycle):
             opened = None if data is None else self._state_input.open(data)
             if opened is not None:
                 self._take(opened, now)
-        return Release(self._state_input, self._output, self.supervisor, look)
+        return Release(self._state_input, self._output, self.supervisor, look, has_subscriber)
 
     def _accept(self, opened, now):
         """Accept a state, and observe it; return its SafetyError, None without a fault."""

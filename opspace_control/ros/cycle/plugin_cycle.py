@@ -130,7 +130,7 @@ class PluginCycle(RobotCycle):
         self.hold_goals(self.supervisor.trip is not None)
         self.link.send_changes()
 
-    def end(self, _newest):
+    def end(self, _newest, _has_subscriber):
         """Follow the cycles no more; return the release of the robot."""
         self._released = True
         return PluginRelease(self.link, self._state_input)
