@@ -300,10 +300,10 @@ class TestNearPairs:
 
 @pytest.mark.parametrize(('arguments', 'said'), [
     (('pyramid', [1.0]), r"The shape 'nose' is of kind 'pyramid'. Give one of sphere, capsule,"),
-    (('box', [1.0, 2.0]), r"The size of the shape 'nose' is \[1.0, 2.0\]. Give 3 finite numbers"),
-    (('sphere', ['big']), r"The size of the shape 'nose'"),
-    (('sphere', [-1.0]), r"The shape 'nose' has the size \[-1.0\], m. Give positive"),
-    (('sphere', [1.0], [0.0, np.nan, 0.0]), r"The position of the shape 'nose'"),
+    (('box', [1.0, 2.0]), r"shape 'nose': size = \[1.0, 2.0\] is not allowed. Give 3 numbers"),
+    (('sphere', ['big']), r"shape 'nose': size"),
+    (('sphere', [-1.0]), r"shape 'nose': size = \[-1.0\] .* Give a number, positive"),
+    (('sphere', [1.0], [0.0, np.nan, 0.0]), r"shape 'nose': position"),
     (('sphere', [1.0], [0.0] * 3, -np.eye(3)), r"The rotation of the shape 'nose' is none."),
 ])
 def test_shape_that_cannot_be(arguments, said):

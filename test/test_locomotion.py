@@ -169,7 +169,7 @@ def test_the_symmetric_stance_of_b1():
 @pytest.mark.parametrize(('what', 'match'), [
     (lambda it: setattr(it, 'gait', 'gallop'), "no gait 'gallop'"),
     (lambda it: setattr(it, 'gait', Gait(1.0, 0.5, (0.0, 0.5))), '4 feet'),
-    (lambda it: it.command(math.nan), 'not finite')])
+    (lambda it: it.command(math.nan), 'command = .* finite')])
 def test_what_cannot_be_used_is_refused_and_changes_nothing(what, match):
     locomotion = LeggedScene('go2').locomotion
     with pytest.raises(ControlError, match=match):

@@ -48,7 +48,7 @@ def test_known_margins():
     assert loop_margin(100.0, 0.0).delay == pytest.approx(0.0)             # undamped
     assert loop_margin(0.0, 0.0).delay == math.inf
     for name in ('kp', 'kd', 'rate'):
-        with pytest.raises(ControlError, match=f'{name} of a loop is -1'):
+        with pytest.raises(ControlError, match=f'loop: {name} = -1.0 is not allowed'):
             loop_margin(**{'kp': 1.0, 'kd': 1.0, name: -1.0})
 
 
@@ -102,7 +102,7 @@ def test_known_periods():
     assert longest_period(0.0, 50.0, late=0.0) == pytest.approx(2.0 / 50.0, rel=1e-5)
     assert longest_period(0.0, 50.0, late=1.0) == pytest.approx(1.0 / 50.0, rel=1e-5)
     assert longest_period(0.0, 0.0) == math.inf
-    with pytest.raises(ControlError, match='lateness of states is -1'):
+    with pytest.raises(ControlError, match='loop: late = -1'):
         longest_period(1.0, 1.0, late=-1.0)
 
 

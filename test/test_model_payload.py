@@ -108,7 +108,7 @@ def test_wrong_inertias_are_refused_in_every_orientation(moments):
 
 
 @pytest.mark.parametrize(('arguments', 'what'), [
-    ((-1.0,), 'not possible'),
+    ((-1.0,), 'payload: mass = -1.0'),
     ((np.nan,), 'mass'),
     (('heavy',), 'mass'),
     ((1.0, (0, 0)), 'center_of_mass'),

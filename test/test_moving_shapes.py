@@ -270,12 +270,12 @@ class TestHeldObjects:
 @pytest.mark.parametrize(('given', 'said'), [
     (('bal',), "no shape 'bal'.*'ball'"),
     (('l_hand',), "'l_hand' is on the link 'l_hand'"),
-    (('ball', [0.0, np.nan, 0.0]), "position of the shape 'ball'"),
-    (('ball', [0.0, 0.0]), "position of the shape 'ball'"),
+    (('ball', [0.0, np.nan, 0.0]), "shape 'ball': position"),
+    (('ball', [0.0, 0.0]), "shape 'ball': position"),
     (('ball', None, 2.0 * np.eye(3)), "rotation of the shape 'ball'"),
     (('ball', None, -np.eye(3)), "rotation of the shape 'ball'"),
-    (('ball', None, None, [0.0, 0.0, 0.0]), "twist of the shape 'ball'"),
-    (('ball', None, None, [np.inf, 0, 0, 0, 0, 0]), "twist of the shape 'ball'")])
+    (('ball', None, None, [0.0, 0.0, 0.0]), "shape 'ball': twist"),
+    (('ball', None, None, [np.inf, 0, 0, 0, 0, 0]), "shape 'ball': twist")])
 def test_what_cannot_be_is_named_and_changes_nothing(given, said):
     controller, *_ = near_hand([0.3, 0.0, 0.0])
     before = controller.shapes

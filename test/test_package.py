@@ -42,7 +42,7 @@ MAY_USE = {
     'view': {*LAYERS, 'ros'},
     'cli': {*LAYERS, 'locomotion', 'simulation', 'identification', 'runs', 'ros', 'view'},
 }
-EVERYBODYS = {'arguments', 'errors', 'compiled', 'library', 'share'}
+EVERYBODYS = {'arguments', 'checks', 'errors', 'compiled', 'library', 'share'}
 # Likewise for the rooms within a room; what is in none of them may use all.
 INNER = {
     'control': {'solver': set(), 'constraints': {'data', 'solver'},

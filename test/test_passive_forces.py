@@ -98,13 +98,13 @@ def test_a_floating_base_has_springs_in_its_translation_alone():
 
 
 @pytest.mark.parametrize(('values', 'message'), [
-    ({'damping': -1.0}, 'damping is -1.0'),
-    ({'friction': {'swing': np.nan}}, "friction of 'swing' is nan"),
-    ({'stiffness': [1.0, 2.0]}, 'stiffness is'),
-    ({'rest': 'here'}, 'rest is'),
-    ({'slip_velocity': 0.0}, 'slip_velocity is 0.0.*positive'),
+    ({'damping': -1.0}, 'passive forces: damping = -1.0'),
+    ({'friction': {'swing': np.nan}}, "friction of 'swing' = nan"),
+    ({'stiffness': [1.0, 2.0]}, 'stiffness ='),
+    ({'rest': 'here'}, 'rest ='),
+    ({'slip_velocity': 0.0}, 'slip_velocity = 0.0.*positive'),
     ({'damping': {'elbow': 1.0}}, "no degree of freedom 'elbow'"),
-    ({'damping': {'planar': [1.0, 2.0]}}, "damping of 'planar'.*one number or 3"),
+    ({'damping': {'planar': [1.0, 2.0]}}, "damping of 'planar'.*3 numbers or one"),
 ])
 def test_what_is_refused(model, values, message):
     with pytest.raises(ModelError, match=message):

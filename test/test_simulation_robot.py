@@ -348,9 +348,10 @@ def test_floors_and_shapes_that_cannot_be_simulated(options, match):
         SimulatedRobot(HUMANOID, floor=True, **options)
 
 
-@pytest.mark.parametrize('numbers', [((0.1, 0.2),), ((-0.1,),), ((0.1,), (0.0, math.nan, 0.0))])
-def test_numbers_that_make_no_shape(numbers):
-    with pytest.raises(SimulationError, match='size'):
+@pytest.mark.parametrize(('numbers', 'what'), [
+    (((0.1, 0.2),), 'size'), (((-0.1,),), 'size'), (((0.1,), (0.0, math.nan, 0.0)), 'center')])
+def test_numbers_that_make_no_shape(numbers, what):
+    with pytest.raises(SimulationError, match=f"shape of link 'hand': {what}"):
         Shape('hand', *numbers)
 
 
@@ -438,9 +439,9 @@ def test_bad_arguments_are_errors_that_name_the_joint():
         robot.set_effort(np.zeros(16))
     with pytest.raises(SimulationError, match="no link 'l_hnd'"):
         robot.frame_pose('l_hnd')
-    with pytest.raises(SimulationError, match='six finite numbers'):
+    with pytest.raises(SimulationError, match=r"wrench on 'l_hand' = .*Give 6 numbers"):
         robot.apply_wrench('l_hand', np.zeros(3))
-    with pytest.raises(SimulationError, match='timestep of 0'):
+    with pytest.raises(SimulationError, match=r'timestep = 0\.0'):
         SimulatedRobot(DUAL_ARM, timestep=0.0)
     with pytest.raises(SimulationError, match="locked_joints names 'neck'"):
         SimulatedRobot(DUAL_ARM, locked_joints=['neck'])

@@ -90,17 +90,15 @@ def guess_parameters(urdf, frames=()):
     """
     Return the `Guess` for a URDF or xacro file.
 
+    Raises a ModelError if the file cannot be used, a frame is unknown, or no joint can move one of
+    them.
+
     Parameters
     ----------
     urdf : Path
         The file.
     frames : sequence of str
         Links of the tasks; by default those of hands and feet, by their place in the tree.
-
-    Raises
-    ------
-    ModelError
-        The file cannot be used, a frame is unknown, or no joint can move one of them.
 
     """
     from opspace_control.cli.showcase.schedule import Reach

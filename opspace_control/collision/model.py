@@ -34,6 +34,9 @@ class CollisionModel:
     """
     The shapes of a robot and of its world, and the pairs of them that may touch.
 
+    Raises a ModelError that names a shape that is given twice, a link or a shape that does not
+    exist, and a pair whose shapes are one, are on one rigid body, or are two half-spaces.
+
     Parameters
     ----------
     robot : KinematicTree or RobotModel
@@ -41,12 +44,6 @@ class CollisionModel:
         With different names.
     pairs : sequence of (str, str), optional
         Names of shapes; all pairs of shapes that can move relative to each other if not given.
-
-    Raises
-    ------
-    ModelError
-        Names a shape that is given twice, a link or a shape that does not exist, and a pair whose
-        shapes are one, are on one rigid body, or are two half-spaces.
 
     """
 
@@ -90,7 +87,9 @@ class CollisionModel:
         Return a `CollisionModel` with further shapes, and without pairs that may touch.
 
         An object that a hand holds is a shape on the hand's link. The new shapes are in pairs with
-        all that move relative to them; the other pairs are those of this model.
+        all that move relative to them; the other pairs are those of this model. Raises a ModelError
+        as the constructor, and for a pair of ``touching`` with a name that is neither a shape's nor
+        a link's.
 
         Parameters
         ----------
@@ -99,12 +98,6 @@ class CollisionModel:
         touching : sequence of (str, str)
             Pairs that are left out, by names of shapes, or of links for all shapes of that link
             and of those that are fixed to it.
-
-        Raises
-        ------
-        ModelError
-            As the constructor; and for a pair of ``touching`` with a name that is neither a shape's
-            nor a link's.
 
         """
         new = {shape.name for shape in shapes}

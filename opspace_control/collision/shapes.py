@@ -8,11 +8,11 @@ from enum import IntEnum
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.compiled import inlined
 from opspace_control.dynamics.kinematics import place_on
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import WORLD
-from opspace_control.spatial import read_numbers
 from opspace_control.spatial.rotations import turn_about
 
 
@@ -54,6 +54,9 @@ class Shape:
     """
     A shape on a link or in the world.
 
+    Raises a ModelError for an unknown kind, or a size or pose that cannot be used, and names the
+    shape.
+
     Parameters
     ----------
     name : str
@@ -68,11 +71,6 @@ class Shape:
         Its centre in the link's frame, or in the world, m; of a half-space a point of its plane.
     rotation : (3, 3) array
         Its axes there, by column. A half-space is below the plane of its x and y.
-
-    Raises
-    ------
-    ModelError
-        For an unknown kind, or a size or pose that cannot be used; names the shape.
 
     """
 
@@ -93,17 +91,16 @@ class Shape:
                              cure=f'Give one of {", ".join(each.name.lower() for each in Kind)}.')
         put = object.__setattr__
         put(self, 'kind', kind)
-        size = _read(self.size, (_SIZES[kind],), what, 'size')
-        if (size <= 0.0).any():
-            raise ModelError(f'The {what} has the size {size.tolist()}, m.', element=self.name,
-                             cure='Give positive numbers.')
-        rotation = _read(self.rotation, (3, 3), what, 'rotation')
+        size = checked(self.size, f'{what}: size', ModelError, (_SIZES[kind],), above=0.0,
+                       element=self.name)
+        rotation = checked(self.rotation, f'{what}: rotation', ModelError, (3, 3))
         if not (abs(rotation @ rotation.T - np.eye(3)).max() < 1e-6
                 and np.linalg.det(rotation) > 0.0):
             raise ModelError(f'The rotation of the {what} is none.', element=self.name,
                              cure='Give three orthogonal unit vectors by column, right-handed.')
         put(self, 'size', tuple(size.tolist()))
-        put(self, 'position', tuple(_read(self.position, (3,), what, 'position').tolist()))
+        put(self, 'position', tuple(
+            checked(self.position, f'{what}: position', ModelError, (3,)).tolist()))
         put(self, 'rotation', tuple(map(tuple, rotation.tolist())))
 
     def move(self, record, position, rotation, twist):
@@ -118,7 +115,8 @@ class Shape:
                              cure='Move shapes of the world only.')
         moved = replace(self, position=record['position'] if position is None else position,
                         rotation=record['rotation'] if rotation is None else rotation)
-        record['twist'] = _read(np.zeros(6) if twist is None else twist, (6,), what, 'twist')
+        record['twist'] = checked(
+            np.zeros(6) if twist is None else twist, f'{what}: twist', ModelError, (6,))
         record['position'], record['rotation'], record['is_new'] = moved.position, moved.rotation, 1
 
     def write(self, record, robot):
@@ -141,15 +139,6 @@ class Shape:
             record['disc' if self.kind == Kind.CYLINDER else 'radius'] = radius
         record['bound'] = math.inf if self.kind == Kind.HALF_SPACE else (
             math.hypot(*record['half'], record['disc']) + record['radius'])
-
-
-def _read(values, shape, what, argument):
-    """Return finite numbers of a shape, or raise a ModelError."""
-    numbers = read_numbers(values)
-    if numbers.shape != shape or not np.isfinite(numbers).all():
-        raise ModelError(f'The {argument} of the {what} is {values!r}.', value=values,
-                         cure=f'Give {" × ".join(map(str, shape))} finite numbers.')
-    return numbers
 
 
 @inlined

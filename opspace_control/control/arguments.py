@@ -108,6 +108,9 @@ def make_stack(model, constraints, tasks):
     """
     Return the POINT records of the stack: those of constraints, then those of tasks.
 
+    Raises a ModelError for an unknown frame or joint, and a TaskError for a joint without a
+    coordinate of its own.
+
     Parameters
     ----------
     model : RobotModel
@@ -116,13 +119,6 @@ def make_stack(model, constraints, tasks):
         In any order.
     tasks : sequence of OperationalTask or JointTask
         Sorted by priority.
-
-    Raises
-    ------
-    ModelError
-        For an unknown frame or joint.
-    TaskError
-        For a joint without a coordinate of its own.
 
     """
     parts = [make_points(model, [item.frame for item in constraints],

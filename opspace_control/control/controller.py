@@ -58,7 +58,9 @@ class OperationalSpaceController(ControllerState):
 
     Tasks of lower priority act in the null space of those above. Passive joints, which have no
     drive, are taken along by the others ([JR94] 5); constraints, such as a grasp or the ground,
-    hold points that then need no task ([RKR95] 3.2).
+    hold points that then need no task ([RKR95] 3.2). Raises a ControlError for tasks of the same
+    name or already in use, or an argument of the wrong kind or size; a ModelError for a task's
+    unknown frame; a TaskError for a posture gain or target that does not fit the robot.
 
     Parameters
     ----------
@@ -105,15 +107,6 @@ class OperationalSpaceController(ControllerState):
     payloads : Payloads
         What the links carry.
     passive_forces : PassiveForces
-
-    Raises
-    ------
-    ControlError
-        For tasks of the same name or already in use, or an argument of the wrong kind or size.
-    ModelError
-        For a task's unknown frame.
-    TaskError
-        For a posture gain or target that does not fit the robot.
 
     """
 
@@ -186,6 +179,9 @@ class OperationalSpaceController(ControllerState):
         """
         Return the joint forces of this cycle.
 
+        Raises a ControlError if the state is another model's, ``out`` not a contiguous (nv,) float
+        array, or dt no time: negative, infinite or not a number.
+
         Parameters
         ----------
         state : RobotState
@@ -200,12 +196,6 @@ class OperationalSpaceController(ControllerState):
         -------
         (nv,) array
             N·m or N, in the order of ``model.dof_names``; exactly 0.0 at passive and locked joints.
-
-        Raises
-        ------
-        ControlError
-            If the state is another model's, ``out`` not a contiguous (nv,) float array, or dt no
-            time: negative, infinite or not a number.
 
         """
         out = result_for(self.model, state, out)
@@ -242,16 +232,13 @@ class OperationalSpaceController(ControllerState):
         """
         Say which joints are passive and which are locked from the next cycle on, [JR94] 3.
 
+        Raises a ModelError for an unknown name or one in both lists, or if no inertia would oppose
+        a joint; then nothing has changed.
+
         Parameters
         ----------
         passive_joints, locked_joints : sequences of str, optional
             All joints, or dofs, without a drive, and those under a brake; None: as before.
-
-        Raises
-        ------
-        ModelError
-            For an unknown name or one in both lists, or if no inertia would oppose a joint; then
-            nothing has changed.
 
         """
         self._status.change(passive_joints, locked_joints)

@@ -126,7 +126,9 @@ class ControllerLimits:
         Put a shape of the world elsewhere, for the next cycle; it may jump.
 
         In each cycle after that it moves on at its twist, for the time between the cycles: poses
-        may arrive at a lower rate than that of the cycles.
+        may arrive at a lower rate than that of the cycles. Raises a ModelError that names the shape
+        if there is none, if it is on a link, or if a number cannot be used, and changes nothing
+        then; a ControlError if the controller was made without limits.
 
         Parameters
         ----------
@@ -139,14 +141,6 @@ class ControllerLimits:
         twist : (6,) array, optional
             Velocity of its centre and angular velocity, [v; ω], in world axes, m/s and rad/s; at
             rest if not given.
-
-        Raises
-        ------
-        ModelError
-            If there is no such shape, if it is on a link, or if a number cannot be used; names the
-            shape, and nothing has changed.
-        ControlError
-            If the controller was made without limits.
 
         """
         self._check_limits()

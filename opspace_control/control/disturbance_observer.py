@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from opspace_control.checks import read_numbers
 from opspace_control.control.data import Disturbance
 from opspace_control.control.stack.disturbance import (
     BOUND,
@@ -16,7 +17,6 @@ from opspace_control.control.stack.disturbance import (
 )
 from opspace_control.dynamics.momentum_observer import APPLIED_TORQUE, RESIDUAL_TORQUE, ROWS
 from opspace_control.errors import ControlError
-from opspace_control.spatial import read_numbers
 
 
 class DisturbanceObserver:
@@ -33,6 +33,7 @@ class DisturbanceObserver:
     These forces, of each task in its axes, pass a filter of the first order. They are no integral
     of errors: they follow from the motion and from the forces that were applied, so they do not
     grow at limits. They begin at zero; tasks that are activated gradually compensate gradually.
+    Raises a ControlError for numbers that are no rate or no bound.
 
     Parameters
     ----------
@@ -46,11 +47,6 @@ class DisturbanceObserver:
         less it overshoots, as the compensation fades in 1 / rate.
     tasks : sequence of str, optional
         Names of tasks; all tasks at points of links if not given.
-
-    Raises
-    ------
-    ControlError
-        For numbers that are no rate or no bound.
 
     """
 

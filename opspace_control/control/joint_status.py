@@ -38,12 +38,8 @@ class JointStatus:
         """
         Make other joints passive or locked; arguments and errors are those of the controller.
 
-        Raises
-        ------
-        ModelError
-            For an unknown name or one in both lists, or if no inertia would oppose a joint; then
-            nothing has changed.
-
+        Raises a ModelError for an unknown name or one in both lists, or if no inertia would oppose
+        a joint; then nothing has changed.
         """
         status = self.checked(passive_joints, locked_joints)
         self.nodes['status'] = status

@@ -40,6 +40,8 @@ class Payloads:
         """
         Put a payload on a link, in place of what had its name; None takes that off.
 
+        Raises a ModelError for an unknown link, and a ControlError if it is no payload.
+
         Parameters
         ----------
         name : str
@@ -48,13 +50,6 @@ class Payloads:
             That carries it.
         payload : Payload or None
             In the link's frame.
-
-        Raises
-        ------
-        ModelError
-            For an unknown link.
-        ControlError
-            If it is no payload.
 
         """
         if payload is None:

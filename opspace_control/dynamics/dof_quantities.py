@@ -6,18 +6,19 @@ from types import MappingProxyType
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.errors import ModelError
-from opspace_control.spatial import read_numbers
 
 
 class DofQuantities:
     """
     Records of a model's dofs, for compiled code, with quantities that users set.
 
-    ``what`` names them in messages; ``lowest`` has lower bounds of quantities other than 0.
+    ``what`` names them in messages; ``bounds`` are, of quantities of another range than 0 or more,
+    arguments of `checked`.
     """
 
-    what, lowest = '', MappingProxyType({})
+    what, bounds = '', MappingProxyType({})
 
     def __init__(self, model, dtype, **quantities):
         self._model = model
@@ -50,21 +51,15 @@ class DofQuantities:
 
     def _set(self, quantity, values):
         """Write one quantity of the dofs; nothing if a value is refused."""
-        column, lowest = self._dofs[quantity].copy(), self.lowest.get(quantity, 0.0)
+        column, bounds = self._dofs[quantity].copy(), self.bounds.get(quantity, {'lowest': 0.0})
+
+        def numbers(what, values, count):
+            return checked(values, f'{self.what}: {what}', ModelError, (count,), each=True,
+                           **bounds)
         if isinstance(values, dict):
             for name, value in values.items():
                 dofs = self._model.dofs_of(name)
-                column[dofs] = self._numbers(f"{quantity} of '{name}'", value, len(dofs), lowest)
+                column[dofs] = numbers(f"{quantity} of '{name}'", value, len(dofs))
         else:
-            column[:] = self._numbers(quantity, values, self._model.nv, lowest)
+            column[:] = numbers(quantity, values, self._model.nv)
         self._dofs[quantity] = column
-
-    def _numbers(self, what, values, count, lowest):
-        """Return one or ``count`` finite numbers of at least ``lowest``, or raise a ModelError."""
-        numbers = read_numbers(values)
-        if numbers.shape not in {(), (count,)} or not np.isfinite(numbers).all() or (
-                numbers < lowest).any():
-            kind = {-np.inf: 'finite', 0.0: 'finite, zero or more'}.get(lowest, 'finite, positive')
-            raise ModelError(f'{self.what}: {what} is {values!r}.', value=values,
-                             cure=f'Give one number or {count}, {kind}.')
-        return numbers

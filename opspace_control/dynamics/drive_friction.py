@@ -64,7 +64,8 @@ class DriveFriction(DofQuantities):
     not move a joint, and friction that is less than assumed makes no oscillation.
 
     A number is for all dofs, an array (nv,) is in the order of ``dof_names``, a dict names joints
-    or dofs.
+    or dofs. Raises a ModelError for an unknown name, a wrong number of numbers, one that is not
+    finite or negative, and a velocity that is not positive.
 
     Parameters
     ----------
@@ -80,17 +81,11 @@ class DriveFriction(DofQuantities):
     horizon : float, (nv,) array, or dict of str to float
         Time T, s.
 
-    Raises
-    ------
-    ModelError
-        For an unknown name, a wrong number of numbers, one that is not finite or negative, and a
-        velocity that is not positive.
-
     """
 
     what = 'drive friction'
-    lowest = MappingProxyType(
-        dict.fromkeys(('stribeck_velocity', 'slip_velocity'), np.finfo(float).tiny))
+    bounds = MappingProxyType({
+        'stribeck_velocity': {'above': 0.0}, 'slip_velocity': {'above': 0.0}})
 
     def __init__(self, model, *, coulomb=0.0, viscous=0.0, breakaway=0.0,
                  stribeck_velocity=STRIBECK_VELOCITY, slip_velocity=SLIP_VELOCITY,

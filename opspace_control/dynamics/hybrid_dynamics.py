@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.compiled import inlined, kernel, rare
 from opspace_control.dynamics.articulated_body import body_inertia, joint_inertia, propagate_inertia
 from opspace_control.dynamics.data import NODE_STATE, make_points, nan_filled
@@ -21,7 +22,6 @@ from opspace_control.dynamics.kinematics import move_node, place_node, place_poi
 from opspace_control.dynamics.preparation import GRAVITY, joint_vector, prepared
 from opspace_control.errors import StateError
 from opspace_control.model.nodes import PASSIVE, with_subtrees
-from opspace_control.spatial import read_numbers
 from opspace_control.spatial.six import add_six, put, six
 from opspace_control.spatial.vectors import add_wrench, dot
 
@@ -264,9 +264,9 @@ def hybrid_dynamics(model, state, acceleration, torque=None, external=None, grav
     a = np.where(model.active, joint_vector(model, acceleration, 'acceleration'), 0.0)
     tau = np.zeros(model.nv) if torque is None else joint_vector(model, torque, 'torque')
     nodes, _ = prepared(model, state)
-    wrenches = [(frame, _finite(wrench, 6, f"The wrench on '{frame}'"))
+    wrenches = [(frame, checked(wrench, f"The wrench on '{frame}'", StateError, (6,)))
                 for frame, wrench in (external or {}).items()]
-    gravity = _finite(GRAVITY if gravity is None else gravity, 3, 'Gravity')
+    gravity = checked(GRAVITY if gravity is None else gravity, 'Gravity', StateError, (3,))
     return hybrid_motion(model, nodes, state, a, tau, wrenches, gravity)
 
 
@@ -285,12 +285,3 @@ def hybrid_motion(model, nodes, state, a, torque, external=(), gravity=GRAVITY):
     solve_hybrid(nodes, responding_nodes(nodes), state.q, state.v, points, exerted, gravity.copy(),
                  nan_filled(nodes.size, NODE_STATE), a, tau)
     return HybridMotion(a, tau)
-
-
-def _finite(values, count, what):
-    """Return ``count`` finite numbers, or raise a StateError."""
-    numbers = read_numbers(values)
-    if numbers.shape != (count,) or not np.isfinite(numbers).all():
-        raise StateError(f'{what} is {values!r}.', cure=f'Give {count} finite numbers.',
-                         value=values)
-    return numbers

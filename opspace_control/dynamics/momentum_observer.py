@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opspace_control.checks import read_numbers
 from opspace_control.compiled import called, kernel
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled
 from opspace_control.dynamics.generalized_momentum import sum_generalized_momentum
@@ -19,7 +20,6 @@ from opspace_control.dynamics.preparation import (
 )
 from opspace_control.errors import StateError
 from opspace_control.model.nodes import LOCKED
-from opspace_control.spatial import read_numbers
 
 # Rows of the memory of an observer, (ROWS, nv): the residual; p of the last state, and its rate
 # under no drive; these of this state; the forces of passive joints; those that are applied.
@@ -99,7 +99,8 @@ class MomentumObserver:
     errors of the model by the forces that they take. The forces of passive joints are known, those
     of ``passive_forces``. Of a closed chain, or of a robot that stands, r has the constraint forces
     ``J_cᵀ λ`` unless they are in ``torque``; of a floating base r has the wrench on it, moment
-    about its origin. At a locked joint r is zero.
+    about its origin. At a locked joint r is zero. Raises a StateError for a rate that is not
+    positive, a limit that is negative, or a wrong number of them.
 
     Parameters
     ----------
@@ -116,11 +117,6 @@ class MomentumObserver:
     nodes : (n,) array of NODE, optional
         Those of the model with payloads and the present status of joints, read at each update; see
         `OperationalSpaceController.momentum_observer`.
-
-    Raises
-    ------
-    StateError
-        For a rate that is not positive, a limit that is negative, or a wrong number of them.
 
     """
 
@@ -171,6 +167,9 @@ class MomentumObserver:
         """
         Advance the residual to a state; the first state after a `restart` is where it begins.
 
+        Raises a StateError if the state is another model's, the torque not (nv,), either not
+        finite, or dt no time; then nothing has changed.
+
         Parameters
         ----------
         state : RobotState
@@ -180,12 +179,6 @@ class MomentumObserver:
             limit; those measured, if they are. Other known forces, too.
         dt : float
             Time since then, s; with 0 the residual stays.
-
-        Raises
-        ------
-        StateError
-            If the state is another model's, the torque not (nv,), either not finite, or dt no time;
-            then nothing has changed.
 
         """
         check_state(self.model, state)

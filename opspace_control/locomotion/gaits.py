@@ -14,7 +14,8 @@ class Gait:
     A schedule of the feet on the ground.
 
     The phase of a leg is that of the clock plus its offset, modulo 1. From 0 to ``duty`` the foot
-    is on the ground, from there to 1 it swings.
+    is on the ground, from there to 1 it swings. Raises a ControlError for a number that cannot be
+    used.
 
     Attributes
     ----------
@@ -29,11 +30,6 @@ class Gait:
     tilting : float
         From 0 to 1: how much of the moment of feet that are not below the centre of mass tilts the
         trunk; the rest accelerates it horizontally.
-
-    Raises
-    ------
-    ControlError
-        For a number that cannot be used.
 
     """
 

@@ -14,6 +14,8 @@ class Legs:
     """
     The legs of a controller's robot.
 
+    Raises a KeyError for a foot without a task.
+
     Parameters
     ----------
     controller : OperationalSpaceController
@@ -25,11 +27,6 @@ class Legs:
     ----------
     feet, velocities : (n, 3) arrays
         Positions and velocities of the feet at the last `update`, m and m/s, world axes.
-
-    Raises
-    ------
-    KeyError
-        For a foot without a task.
 
     """
 

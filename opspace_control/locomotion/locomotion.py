@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
 from opspace_control.locomotion.clock import GaitClock
@@ -39,7 +40,9 @@ class Locomotion:
 
     A clock says which feet are on the ground. Call `update` before each cycle of the controller: it
     sets the goals of the trunk and of swinging feet, and engages and disengages the contacts. The
-    robot stands first, with its feet where they are at the first `update`, and rises.
+    robot stands first, with its feet where they are at the first `update`, and rises. Raises a
+    ControlError if the controller has no such tasks and contacts, and a ModelError for an unknown
+    joint.
 
     Parameters
     ----------
@@ -60,13 +63,6 @@ class Locomotion:
     stance : SymmetricStance
     footholds : (n, 3) array
         Where the feet will be put down, of those that swing, m, world axes.
-
-    Raises
-    ------
-    ControlError
-        If the controller has no such tasks and contacts.
-    ModelError
-        For an unknown joint.
 
     """
 
@@ -136,11 +132,7 @@ class Locomotion:
         It is approached at `Stepping.acceleration`. A ControlError refuses numbers that are not
         finite.
         """
-        command = np.array([vx, vy, yaw_rate], float)
-        if not np.isfinite(command).all():
-            raise ControlError(f'The command {command} is not finite.', value=command,
-                               cure='Give m/s, m/s and rad/s.')
-        self._wanted = command
+        self._wanted = checked([vx, vy, yaw_rate], 'command', ControlError, (3,))
 
     @property
     def velocity(self):

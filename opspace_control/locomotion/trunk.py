@@ -31,7 +31,8 @@ def legged_tasks(trunk, feet, *, height_gain=150.0, tilt_gain=400.0, yaw_gain=10
     Priorities after the contacts, which are constraints: swinging feet; height, roll and pitch of
     the trunk; velocity and yaw of the trunk. Feet swing relative to the trunk, which the joints of
     their own legs determine: where a bound of a leg is active its foot deviates, and the trunk is
-    not thrown about for it. Nor is the trunk levelled by throwing legs.
+    not thrown about for it. Nor is the trunk levelled by throwing legs. Raises a ControlError or
+    TaskError for an argument that cannot be used.
 
     Parameters
     ----------
@@ -45,11 +46,6 @@ def legged_tasks(trunk, feet, *, height_gain=150.0, tilt_gain=400.0, yaw_gain=10
         kd of the trunk's velocity in the directions that contact forces control, 1/s.
     **contact
         Arguments of each `Contact`, such as ``friction``.
-
-    Raises
-    ------
-    ControlError, TaskError
-        For an argument that cannot be used.
 
     """
     level = PoseTask(trunk, name=LEVEL, axes='z rx ry', priority=1,

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.errors import ModelError
 from opspace_control.model.nodes import WORLD
-from opspace_control.spatial import read_numbers
 
 # By this part of the largest principal moment, an inertia may be asymmetric, or a moment negative:
 # single precision rounds to 1e-7. A moment may also be as negative as a radius of gyration of 1 µm
@@ -102,12 +102,10 @@ class Payload:
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
 
     def __post_init__(self):
-        mass = _numbers('mass', self.mass, ())
+        mass = _numbers('mass', self.mass, (), lowest=0.0)
         center = _numbers('center_of_mass', self.center_of_mass, (3,))
         inertia = _numbers('inertia', self.inertia, (3, 3))
-        if mass < 0.0:
-            raise ModelError(f'A payload of {mass:g} kg is not possible.',
-                             cure='Give a mass that is not negative.', value=float(mass))
+        center.flags.writeable = inertia.flags.writeable = False
         # Rounding is a part of the largest entry: an off-diagonal one may be nothing else.
         if abs(inertia - inertia.T).max() > _RELATIVE_SLACK * abs(inertia).max():
             raise ModelError("The payload's inertia is not symmetric.",
@@ -115,7 +113,7 @@ class Payload:
         if not is_possible(mass, inertia):
             raise ModelError("The payload's inertia is not positive semi-definite.",
                              cure='Give it about the centre of mass, in kg m².', value=inertia)
-        object.__setattr__(self, 'mass', float(mass))
+        object.__setattr__(self, 'mass', mass)
         object.__setattr__(self, 'center_of_mass', center)
         object.__setattr__(self, 'inertia', inertia)
 
@@ -140,15 +138,8 @@ class Payload:
         return Payload(part * self.mass, self.center_of_mass, part * self.inertia)
 
 
-def _numbers(name, values, shape):
-    """Return finite numbers of this shape, read-only."""
-    numbers = read_numbers(values)
-    if numbers.shape != shape or not np.isfinite(numbers).all():
-        raise ModelError(f"The payload's {name} = {values!r} is not usable.",
-                         cure=f'Give finite numbers of shape {shape}.' if shape
-                         else 'Give a finite number.', value=values)
-    numbers.setflags(write=False)
-    return numbers
+def _numbers(name, values, shape, **bounds):
+    return checked(values, f'payload: {name}', ModelError, shape, **bounds)
 
 
 def carry(nodes, bare, loads):

@@ -39,7 +39,8 @@ def read_motion(run, model, joints):
     Return the `RecordedMotion` of a run.
 
     Commands are placed by when they were sent between two joint states, and act until the next one:
-    on average half a period later.
+    on average half a period later. Raises a RunError if the run has too few joint states or
+    commands.
 
     Parameters
     ----------
@@ -49,11 +50,6 @@ def read_motion(run, model, joints):
         The robot, of joints with one coordinate each.
     joints : sequence of str
         In the order of the command.
-
-    Raises
-    ------
-    RunError
-        If the run has too few joint states or commands.
 
     """
     stamps, rows, commands = [], [], []

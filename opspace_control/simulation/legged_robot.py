@@ -17,7 +17,8 @@ class LeggedRobot:
     """
     A robot with a passive floating base on a floor with friction, in MuJoCo.
 
-    Drives cut efforts at the limits of the URDF.
+    Drives cut efforts at the limits of the URDF. Raises a ModelError or SimulationError for a URDF
+    that cannot be used.
 
     Parameters
     ----------
@@ -42,11 +43,6 @@ class LeggedRobot:
     simulated : SimulatedRobot
     model : RobotModel
         With the passive joint ``base``.
-
-    Raises
-    ------
-    ModelError, SimulationError
-        For a URDF that cannot be used.
 
     """
 

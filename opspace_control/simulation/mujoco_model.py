@@ -7,6 +7,7 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.errors import SimulationError
 from opspace_control.model.mobility import generic_coordinates
 from opspace_control.model.topology import nearest
@@ -92,12 +93,8 @@ def _locked(joints, names):
 
 
 def _set_options(spec, timestep, gravity):
-    if not (0.0 < timestep < np.inf and np.shape(gravity) == (3,) and np.isfinite(gravity).all()):
-        raise SimulationError(
-            f'A timestep of {timestep} s with gravity {gravity} m/s² cannot be simulated.',
-            cure='Give a positive time and three finite numbers.', value=timestep)
-    spec.option.timestep = timestep
-    spec.option.gravity = gravity
+    spec.option.timestep = checked(timestep, 'timestep', SimulationError, above=0.0)
+    spec.option.gravity = checked(gravity, 'gravity', SimulationError, (3,))
     # Implicit in the joints' damping, which real files give values of 20,000 N s/m.
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     # A diverged simulation must not restart silently.
@@ -172,9 +169,7 @@ def _set_mimics(spec, joints, timestep, welds):
 
 
 def _set_contacts(spec, world):
-    if not 0.0 < world.friction < np.inf:
-        raise SimulationError(f'A coefficient of friction of {world.friction} cannot be simulated.',
-                              cure='Give a positive number.', value=world.friction)
+    checked(world.friction, 'friction', SimulationError, above=0.0)
     for geom in spec.geoms:
         geom.contype = ROBOT
         geom.conaffinity = ROBOT if world.contacts else 0

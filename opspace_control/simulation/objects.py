@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.errors import SimulationError
 from opspace_control.model import Payload
 from opspace_control.simulation.arguments import IDENTITY_POSE, base_state
@@ -37,16 +38,10 @@ class Box:
     friction: float = 1.0
 
     def __post_init__(self):
-        numbers = np.array([*self.size, self.mass, self.friction], float)
-        if numbers.shape != (5,) or not ((numbers > 0.0) & (numbers < np.inf)).all():
-            raise SimulationError(
-                f"The box '{self.name}' has size {self.size}, mass {self.mass} and friction "
-                f'{self.friction}.', cure='Give three lengths, a mass and a coefficient, all '
-                'positive.', element=self.name)
-        if not np.isfinite(self.center_of_mass).all() or np.shape(self.center_of_mass) != (3,):
-            raise SimulationError(
-                f"The centre of mass of box '{self.name}' is {self.center_of_mass}.",
-                cure='Give three finite numbers.', element=self.name)
+        for name, shape, above in (('size', (3,), 0.0), ('mass', (), 0.0), ('friction', (), 0.0),
+                                   ('center_of_mass', (3,), -np.inf)):
+            checked(getattr(self, name), f"box '{self.name}': {name}", SimulationError, shape,
+                    above=above, element=self.name)
         base_state(self.pose, None)
 
     @property
@@ -75,13 +70,9 @@ class Shape:
     center: tuple = (0.0, 0.0, 0.0)
 
     def __post_init__(self):
-        size, center = np.array(self.size, float), np.array(self.center, float)
-        if size.shape not in ((1,), (3,)) or not ((size > 0.0) & (size < np.inf)).all() or (
-                center.shape != (3,) or not np.isfinite(center).all()):
-            raise SimulationError(
-                f"The shape of link '{self.link}' has size {self.size} and center {self.center}.",
-                cure='Give the radius of a sphere or the lengths of a box, and three coordinates.',
-                link=self.link)
+        what, count = f"shape of link '{self.link}'", 1 if np.size(self.size) == 1 else 3
+        checked(self.size, f'{what}: size', SimulationError, (count,), above=0.0, link=self.link)
+        checked(self.center, f'{what}: center', SimulationError, (3,), link=self.link)
 
     def element(self):
         """Return it as a <collision> of a URDF."""

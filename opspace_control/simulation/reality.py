@@ -22,7 +22,7 @@ class Reality:
     Without arguments it does not. The friction of drives is added to that of the URDF, and acts
     whether a drive works or not; a joint that sticks stays where it is. Measured positions are
     rounded after noise is added; noise is white, Gaussian, and the same in each run. A delay is
-    rounded up to time steps.
+    rounded up to time steps. Raises a SimulationError for a number that is negative or not finite.
 
     Parameters
     ----------
@@ -48,11 +48,6 @@ class Reality:
         Time by which this state is late, s.
     seed : int
         Of masses and noise.
-
-    Raises
-    ------
-    SimulationError
-        For a number that is negative or not finite.
 
     """
 

@@ -5,6 +5,7 @@
 import mujoco
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.errors import SimulationError
 from opspace_control.model.topology import nearest
 from opspace_control.simulation.arguments import base_state, check_within, joint_values
@@ -117,11 +118,8 @@ class SimulatedRobot(ObservableRobot):
 
         ``[f; n]`` (6,) at the link frame's origin, world axes, N and N·m.
         """
-        body, wrench = self._body(link), np.array(wrench, float)
-        if wrench.shape != (6,) or not np.isfinite(wrench).all():
-            raise SimulationError(f"The wrench on '{link}' is not six finite numbers: {wrench}.",
-                                  cure='Give [fx fy fz nx ny nz].', link=link)
-        self._wrenches[body] = wrench
+        self._wrenches[self._body(link)] = checked(
+            wrench, f"The wrench on '{link}'", SimulationError, (6,), link=link)
 
     def grip(self, link, other, *, place=None, rigid=True):
         """

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of axes, targets, gains and numbers of tasks, named in errors with their ``owner``."""
 
-from numbers import Real
-
 import numpy as np
 
+from opspace_control.checks import checked, read_numbers
 from opspace_control.errors import TaskError
-from opspace_control.spatial import read_numbers
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 
 LINEAR, ANGULAR = ('x', 'y', 'z'), ('rx', 'ry', 'rz')
@@ -127,40 +125,15 @@ def read_gains(kp, kd, shape, owner):
     [K87] (4.3): the decoupled end-effector is a unit mass. A negative kd is critical damping,
     ``2 sqrt(kp)``.
     """
-    kp = axis_numbers(kp, 'kp', owner, shape)
-    kd = axis_numbers(kd, 'kd', owner, shape, lowest=-np.inf)
+    kp = task_numbers(kp, 'kp', owner, shape, lowest=0.0)
+    kd = task_numbers(kd, 'kd', owner, shape)
     return kp, np.where(kd < 0.0, 2.0 * np.sqrt(kp), kd)
 
 
-def axis_numbers(value, name, owner, shape=(6,), lowest=0.0):
-    """Return ``value`` as an array of ``shape``; TaskError unless finite and ≥ ``lowest``."""
-    try:
-        gain = np.broadcast_to(np.asarray(value, dtype=float), shape).copy()
-    except (TypeError, ValueError):
-        raise TaskError(f'{owner}: {name} = {value!r} does not fit.',
-                        cure=f'Give one number or {" x ".join(map(str, shape))} of them.',
-                        parameter=name, value=value) from None
-    if not np.isfinite(gain).all() or (gain < lowest).any():
-        allowed = 'finite, zero or more' if lowest == 0.0 else 'finite; negative means critical'
-        raise TaskError(f'{owner}: {name} = {value!r} is not allowed.',
-                        cure=f'Give numbers that are {allowed}.', parameter=name, value=value)
-    return gain
-
-
-def one_number(value, name, owner, *, positive=False, finite=True):
-    """
-    Return ``value`` as a float; TaskError unless it is a number that is not negative.
-
-    ``positive`` refuses zero, ``finite`` infinity.
-    """
-    usable = isinstance(value, (Real, np.number)) and not isinstance(value, bool)
-    if not (usable and value >= 0.0 and not (positive and value == 0.0)
-            and not (finite and value == np.inf)):
-        raise TaskError(
-            f'{owner}: {name} = {value!r} is not allowed.', parameter=name, value=value,
-            cure=(f"Give a {'positive' if positive else 'finite'} number"
-                  f"{'' if positive else ', zero or more'}{'' if finite else ', or inf'}."))
-    return float(value)
+def task_numbers(values, name, owner, shape=(), **bounds):
+    """Return numbers that are `checked`, one for all or of the shape, or raise a TaskError."""
+    return checked(values, f'{owner}: {name}', TaskError, shape, each=True, parameter=name,
+                   **bounds)
 
 
 def recorded(field, doc, writable=False):
@@ -175,7 +148,7 @@ def recorded(field, doc, writable=False):
 
 
 class RecordedNumber:
-    """A number of the owner's records, or one of a pair, checked by `one_number` when it is set."""
+    """A number of the owner's records, or one of a pair, `checked` when it is set; 0 or more."""
 
     def __init__(self, field, doc, part=(), **check):
         self._field, self._part, self._check, self.__doc__ = field, part, check, doc
@@ -187,7 +160,7 @@ class RecordedNumber:
         return self if owner is None else float(owner._record[self._field][self._part].flat[0])
 
     def __set__(self, owner, value):
-        number = one_number(value, self._name, owner._owner, **self._check)
+        number = task_numbers(value, self._name, owner._owner, **{'lowest': 0.0, **self._check})
         if self._part == ():
             owner._record[self._field] = number
         else:
@@ -198,7 +171,7 @@ class VelocityLimit(RecordedNumber):
     """A limit of the velocity of an approach, inf for none; it needs damping."""
 
     def __init__(self, field, doc):
-        super().__init__(field, doc, positive=True, finite=False)
+        super().__init__(field, doc, above=0.0, infinite=True)
 
     def __set__(self, task, value):
         before = np.copy(task._record[self._field])

@@ -9,14 +9,14 @@ from opspace_control.errors import TaskError
 from opspace_control.tasks.arguments import (
     RecordedNumber,
     TaskPart,
-    axis_numbers,
     read_six,
     recorded,
+    task_numbers,
 )
 from opspace_control.tasks.force_law import FORCE_CONTROL, release_force, restart_force
 from opspace_control.tasks.sensor import ForceSensor
 
-_BOUND = {'positive': True, 'finite': False}
+_BOUND = {'above': 0.0, 'infinite': True}
 
 
 class ForceControl(TaskPart):
@@ -57,7 +57,7 @@ class ForceControl(TaskPart):
     approach_rate = RecordedNumber('approach', 'The same of rotation, rad/s.', 1)
     contact_force = RecordedNumber('threshold', 'Threshold of contact, N.', 0, **_BOUND)
     contact_moment = RecordedNumber('threshold', 'The same of rotation, N·m.', 1, **_BOUND)
-    impact_time = RecordedNumber('impact_time', 'Time of pure damping, s.', positive=True)
+    impact_time = RecordedNumber('impact_time', 'Time of pure damping, s.', above=0.0)
     sensor = property(lambda self: self._sensor, doc='The ForceSensor, or None.')
     target = recorded('target', 'Wrench that the robot is to apply, (6,), N and N·m, task axes.')
     kp = recorded('kp', 'Gain of the force error, (6,), without unit.')
@@ -109,7 +109,7 @@ class ForceControl(TaskPart):
 
     def set_gains(self, kp=None, ki=None, damping=None):
         """Change gains, (6,) or one number; those not given stay."""
-        new = {name: axis_numbers(value, f'force {name}', self._owner)
+        new = {name: task_numbers(value, f'force {name}', self._owner, (6,), lowest=0.0)
                for name, value in (('kp', kp), ('ki', ki), ('damping', damping))
                if value is not None}
         if not new.get('damping', np.ones(6)).all():

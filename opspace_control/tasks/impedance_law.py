@@ -12,11 +12,10 @@ import math
 import numpy as np
 
 from opspace_control.compiled import inlined
-from opspace_control.errors import TaskError
 from opspace_control.spatial.eigen import diagonalise, reflect, reflect_back, tridiagonalise
 from opspace_control.spatial.rotations import rotation_vector, turn_about
 from opspace_control.spatial.vectors import multiply_transpose
-from opspace_control.tasks.arguments import TaskPart, axis_numbers, one_number, recorded
+from opspace_control.tasks.arguments import TaskPart, recorded, task_numbers
 from opspace_control.tasks.specification_law import take_components
 
 # The spring of one task, along its axes.
@@ -166,11 +165,7 @@ class Impedance(TaskPart):
     def set(self, stiffness=None, damping_ratio=None):
         """Change stiffness or damping ratio; those not given stay."""
         K = (self.stiffness if stiffness is None
-             else axis_numbers(stiffness, 'stiffness', self._owner))
-        zeta = (self.damping_ratio if damping_ratio is None
-                else one_number(damping_ratio, 'damping_ratio', self._owner, positive=True))
-        if zeta > _HIGHEST_RATIO:
-            raise TaskError(f'{self._owner}: damping_ratio = {damping_ratio!r} is not allowed.',
-                            cure=f'1 is critical; give at most {_HIGHEST_RATIO:g}.',
-                            parameter='damping_ratio', value=damping_ratio)
+             else task_numbers(stiffness, 'stiffness', self._owner, (6,), lowest=0.0))
+        zeta = self.damping_ratio if damping_ratio is None else task_numbers(
+            damping_ratio, 'damping_ratio', self._owner, above=0.0, highest=_HIGHEST_RATIO)
         self._record['stiffness'], self._record['damping_ratio'] = K, zeta

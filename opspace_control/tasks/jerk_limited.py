@@ -10,7 +10,7 @@ import numpy as np
 
 from opspace_control.errors import TaskError
 from opspace_control.spatial import rotations
-from opspace_control.tasks.arguments import one_number
+from opspace_control.tasks.arguments import task_numbers
 from opspace_control.tasks.trajectory_law import MOVES, STAYS, UNPLANNED
 
 # Shorter displacements than this, m and rad, and slower motions, have no direction.
@@ -47,9 +47,8 @@ class JerkLimits:
     def __post_init__(self):
         for field in fields(self):
             value = getattr(self, field.name)
-            object.__setattr__(self, field.name, one_number(
-                value, field.name, 'jerk limits', positive=True,
-                finite='velocity' not in field.name))
+            object.__setattr__(self, field.name, task_numbers(
+                value, field.name, 'jerk limits', above=0.0, infinite='velocity' in field.name))
         _ruckig()
 
     def changed(self, **limits):

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from opspace_control.checks import read_numbers
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import group_by_branch
 from opspace_control.errors import TaskError
-from opspace_control.spatial import read_numbers
 from opspace_control.tasks.arguments import VelocityLimit, read_gains
 from opspace_control.tasks.ranked import RankedTask
 

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.compiled import called, inlined
 from opspace_control.errors import ModelError, StateError, TaskError
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import ACTIVE, LOCKED, QUATERNION, QUATERNION_AXIS
-from opspace_control.spatial import read_numbers
 from opspace_control.spatial.rotations import turn_between
 from opspace_control.tasks.arguments import read_gains
 
@@ -280,9 +280,5 @@ def _copied(values, parameter, lowest=-np.inf):
     if isinstance(values, dict):
         return {name: _copied(value, f"{parameter} of '{name}'", lowest)
                 for name, value in values.items()}
-    numbers = read_numbers(values)
-    if not (np.isfinite(numbers) & (numbers >= lowest)).all():
-        raise TaskError(f'posture: {parameter} is {values!r}.',
-                        cure=f'Give finite numbers{", zero or more" if lowest == 0.0 else ""}.',
-                        parameter=parameter, value=values)
-    return numbers
+    return checked(values, f'posture: {parameter}', TaskError, None, lowest=lowest,
+                   parameter=parameter)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The base class of all tasks: name, priority and activation."""
 
-from numbers import Integral, Real
+from numbers import Integral
 
+from opspace_control.checks import checked
 from opspace_control.errors import TaskError
 
 
@@ -41,10 +42,9 @@ class RankedTask:
 
     @activation.setter
     def activation(self, value):
-        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
-            raise TaskError(f'{self._owner}: activation = {value!r} is not allowed.',
-                            cure='Give a number from 0 to 1.', parameter='activation', value=value)
-        self._record['activation'] = value
+        self._record['activation'] = checked(
+            value, f'{self._owner}: activation', TaskError, lowest=0.0, highest=1.0,
+            parameter='activation')
 
     @property
     def enabled(self):

@@ -11,8 +11,13 @@ from opspace_control.dynamics.kinematics import place_point
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import TaskError
 from opspace_control.model.nodes import FRAME
-from opspace_control.spatial import read_numbers
-from opspace_control.tasks.arguments import RecordedNumber, TaskPart, one_number, read_six, recorded
+from opspace_control.tasks.arguments import (
+    RecordedNumber,
+    TaskPart,
+    read_six,
+    recorded,
+    task_numbers,
+)
 
 # One sensor. Wrenches are those of the tool and of the environment on the robot.
 SENSOR = np.dtype([
@@ -99,9 +104,9 @@ class ForceSensor(TaskPart):
     """
 
     cutoff = RecordedNumber('cutoff', 'Cut-off frequency of the low-pass filter, Hz, inf for none.',
-                            positive=True, finite=False)
-    timeout = RecordedNumber('timeout', 'Age up to which a reading is used, s.', positive=True,
-                             finite=False)
+                            above=0.0, infinite=True)
+    timeout = RecordedNumber('timeout', 'Age up to which a reading is used, s.', above=0.0,
+                             infinite=True)
     bias = recorded('bias', 'Reading without load, (6,), N and N·m.')
     tool_mass = recorded('mass', 'Mass of the tool, kg.')
     tool_center = recorded('center', "Centre of that mass, (3,), in the sensor's frame, m.")
@@ -147,13 +152,9 @@ class ForceSensor(TaskPart):
 
     def set_tool(self, mass, center=(0.0, 0.0, 0.0)):
         """Set the mass of the tool, kg, and its centre of mass (3,) in the sensor's frame, m."""
-        mass = one_number(mass, 'tool_mass', self._owner)
-        place = read_numbers(center)
-        if place.shape != (3,) or not np.isfinite(place).all():
-            raise TaskError(f'{self._owner}: tool_center = {center!r} is not allowed.',
-                            cure='Give three finite numbers.', parameter='tool_center',
-                            value=center)
-        self._record['mass'], self._record['center'] = mass, place
+        mass = task_numbers(mass, 'tool_mass', self._owner, lowest=0.0)
+        center = task_numbers(center, 'tool_center', self._owner, (3,))
+        self._record['mass'], self._record['center'] = mass, center
 
     @property
     def fresh(self):

@@ -6,8 +6,8 @@ from collections import namedtuple
 
 import numpy as np
 
+from opspace_control.checks import read_numbers
 from opspace_control.errors import TaskError
-from opspace_control.spatial import read_numbers
 from opspace_control.spatial.rotations import (
     angular_acceleration,
     angular_velocity,

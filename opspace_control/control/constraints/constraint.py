@@ -7,6 +7,7 @@ from numbers import Real
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.control.constraints.constraint_law import CONSTRAINT
 from opspace_control.errors import ControlError
 from opspace_control.spatial.rotations import cross_matrix
@@ -18,7 +19,8 @@ class Constraint:
     A physical constraint of a frame to another link or the world, such as a closed chain.
 
     ``J_c q̈ + J̇_c v = a_c`` by constraint forces ([RKR95] 3.2, [WPO15]), which the controller
-    takes into account. It is open at first; closed, it refers to the pose of the next cycle.
+    takes into account. It is open at first; closed, it refers to the pose of the next cycle. Raises
+    a ControlError that names a gain, a TaskError that names axes that cannot be used.
 
     Parameters
     ----------
@@ -33,13 +35,6 @@ class Constraint:
     kp, kd : float
         1/s² and 1/s, gains against drift, 0 where the physical constraint prevents it; a negative
         kd is critical.
-
-    Raises
-    ------
-    ControlError
-        For a gain that cannot be used.
-    TaskError
-        For axes that cannot be used; names them.
 
     """
 
@@ -128,11 +123,8 @@ class Constraint:
 
     @internal_wrench.setter
     def internal_wrench(self, wrench):
-        wrench = np.array(wrench, dtype=float)
-        if wrench.shape != (6,) or not np.isfinite(wrench).all():
-            raise ControlError(f"Constraint '{self.name}': internal_wrench = {wrench!r} is not "
-                               'allowed.', cure='Give six finite numbers, [f; n].', value=wrench)
-        self._record['internal_wrench'] = wrench
+        self._record['internal_wrench'] = checked(
+            wrench, f"Constraint '{self.name}': internal_wrench", ControlError, (6,))
 
     @property
     def error(self):

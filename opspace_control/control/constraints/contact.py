@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A contact of a link with the ground."""
 
-from numbers import Real
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.errors import ControlError
 from opspace_control.tasks.arguments import AXES, LINEAR
@@ -22,7 +22,8 @@ class Contact(Constraint):
 
     Engaged, it constrains the link to its present pose and disables the link's tasks. A controller
     with `JointLimits` keeps its force within bounds, `write_contact_bounds`, and tasks give way to
-    them in order of priority; one without does not: see `load` and `slip`.
+    them in order of priority; one without does not: see `load` and `slip`. Raises a ControlError
+    for an argument that cannot be used.
 
     Parameters
     ----------
@@ -43,11 +44,6 @@ class Contact(Constraint):
         Of a surface, two opposite corners of the rectangle, parallel to the link's x and y axes,
         that rests on the ground, m, in the link's frame: for bounds on moments too. A rectangle
         without width is a line. Of a line, its two ends; a line needs them.
-
-    Raises
-    ------
-    ControlError
-        For an argument that cannot be used.
 
     """
 
@@ -83,9 +79,8 @@ class Contact(Constraint):
 
     @friction.setter
     def friction(self, friction):
-        if not (isinstance(friction, Real) and 0.0 < friction < np.inf):
-            raise self._refusal('friction', friction, 'Give a positive number.')
-        self._record['friction'] = friction
+        self._record['friction'] = checked(
+            friction, f"Contact '{self.name}': friction", ControlError, above=0.0)
 
     @property
     def normal_force(self):

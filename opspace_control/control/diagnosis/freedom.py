@@ -78,6 +78,8 @@ def task_freedom(model, state, tasks, below=None):
     """
     Return the `Freedom` that all ``tasks`` (at least one) have together.
 
+    Raises a ModelError for an unknown frame.
+
     Parameters
     ----------
     model : RobotModel
@@ -89,11 +91,6 @@ def task_freedom(model, state, tasks, below=None):
     below : float, optional
         Scaled eigenvalue below which a direction is told of; what is `nearly_lost` where these are
         all tasks if not given.
-
-    Raises
-    ------
-    ModelError
-        For an unknown frame.
 
     """
     inverse_inertia, scale = _inverse_inertia(model, state, tasks)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.errors import ControlError
-from opspace_control.spatial import read_numbers
 
 LEAST_FACTOR = 2.0  # of the delay margin and the delay, below which there are warnings
 _PRECISION = 1e-6   # of a period, relative
@@ -37,7 +37,8 @@ def loop_margin(kp, kd, rate=0.0, name=''):
     commanded. Without delay the characteristic polynomial is ``(s + K) (s² + kd s + kp)``. Where
     ``|L(j ω_c)| = 1``, the phase margin is ``φ = π + arg L(j ω_c)`` of T = 0, and the loop is
     stable for ``T < φ / ω_c``, the delay margin [AM08] 9.3. An effort that is kept for a period h
-    is late by h / 2, which counts for T.
+    is late by h / 2, which counts for T. Raises a ControlError for numbers that are negative or not
+    finite.
 
     Parameters
     ----------
@@ -48,17 +49,9 @@ def loop_margin(kp, kd, rate=0.0, name=''):
     name : str
         Of the result.
 
-    Raises
-    ------
-    ControlError
-        For numbers that are negative or not finite.
-
     """
     for what, value in (('kp', kp), ('kd', kd), ('rate', rate)):
-        number = read_numbers(value)
-        if number.shape != () or not 0.0 <= number < math.inf:
-            raise ControlError(f'{what} of a loop is {value!r}.', value=value,
-                               cure='Give a number of 0 or more; critical damping is 2 sqrt(kp).')
+        checked(value, f'loop: {what}', ControlError, lowest=0.0)
     D, P, I = kd + rate, kp + rate * kd, rate * kp  # noqa: E741 the field's letters
     if not (D or P):
         return LoopMargin(0.0, math.inf, math.inf, name)
@@ -87,10 +80,7 @@ def longest_period(kp, kd, rate=0.0, late=1.0):
     a loop without gains.
     """
     start = loop_margin(kp, kd, rate).delay
-    number = read_numbers(late)
-    if number.shape != () or not 0.0 <= number < math.inf:
-        raise ControlError(f'The lateness of states is {late!r}.', value=late,
-                           cure='Give a number of periods, 0 or more.')
+    checked(late, 'loop: late', ControlError, lowest=0.0)
     if start in {0.0, math.inf}:
         return start
     low, high = 0.0, start / (0.5 + late)

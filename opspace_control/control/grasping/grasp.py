@@ -31,7 +31,8 @@ class Grasp:
 
     Engaged, it closes the kinematic chain: the effectors' own tasks are replaced by one of the
     object, whose weight and inertia they share, and they exert internal forces. The grasp only
-    describes the physical grips, which gripper or simulator close.
+    describes the physical grips, which gripper or simulator close. Raises a ControlError for an
+    argument that cannot be used, and a TaskError for a grasp pose or gain that cannot be used.
 
     Parameters
     ----------
@@ -67,13 +68,6 @@ class Grasp:
         Its poses are those of the object. It is enabled while the grasp is engaged.
     constraints : tuple of Constraint
         One for each effector except a carrier.
-
-    Raises
-    ------
-    ControlError
-        For an argument that cannot be used.
-    TaskError
-        For a grasp pose or gain that cannot be used.
 
     """
 

@@ -4,10 +4,8 @@
 
 import copy
 
-import numpy as np
-
 from opspace_control.collision import CollisionModel
-from opspace_control.control.limits.joint_limits import read_number
+from opspace_control.control.limits.joint_limits import limit_number
 from opspace_control.errors import ControlError
 
 # Features that are further than the nearest points of two shapes by less than this have rows, m.
@@ -30,7 +28,8 @@ class DistanceLimits:
 
     With a gain η, ``repulsion``, the pair has the potential ``½ η (1/ρ − 1/ρ₀)²`` of [K86], too, at
     distances ρ below ρ₀, ``repulsion_influence``. Its forces move the joints in the null space of
-    the tasks, with the posture; none makes a joint pass its limit of acceleration.
+    the tasks, with the posture; none makes a joint pass its limit of acceleration. Raises a
+    ControlError for a number that is not usable, or what is no CollisionModel.
 
     Parameters
     ----------
@@ -55,11 +54,6 @@ class DistanceLimits:
     further : int
         How many further shapes have room in a controller that is made with these: a cycle in
         another process takes no more. Elsewhere a controller makes room for them.
-
-    Raises
-    ------
-    ControlError
-        For a number that is not usable, or what is no CollisionModel.
 
     """
 
@@ -92,13 +86,12 @@ class DistanceLimits:
 
     def _set(self, margin, influence, acceleration, parting_speed, repulsion,
              repulsion_influence):
-        self.margin = read_number('margin', margin, 0.0, np.inf)
-        self.influence = read_number('influence', influence, 1e-6, np.inf)
-        self.acceleration = read_number('acceleration', acceleration, 1e-6, np.inf)
-        self.parting_speed = read_number('parting_speed', parting_speed, 0.0, np.inf)
-        self.repulsion = read_number('repulsion', repulsion, 0.0, np.inf)
-        self.repulsion_influence = read_number(
-            'repulsion_influence', repulsion_influence, 1e-6, np.inf)
+        self.margin = limit_number(margin, 'margin')
+        self.influence = limit_number(influence, 'influence', 1e-6)
+        self.acceleration = limit_number(acceleration, 'acceleration', 1e-6)
+        self.parting_speed = limit_number(parting_speed, 'parting_speed')
+        self.repulsion = limit_number(repulsion, 'repulsion')
+        self.repulsion_influence = limit_number(repulsion_influence, 'repulsion_influence', 1e-6)
         if self.influence <= self.margin:
             raise ControlError(
                 f'influence = {influence!r} m is not beyond margin = {margin!r} m.',

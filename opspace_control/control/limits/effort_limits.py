@@ -4,8 +4,7 @@
 
 import math
 
-import numpy as np
-
+from opspace_control.checks import checked
 from opspace_control.compiled import inlined
 from opspace_control.errors import ControlError
 from opspace_control.model.nodes import ACTIVE
@@ -15,15 +14,8 @@ _ROUNDING = 1e-9  # of a limit
 
 def read_effort_limits(model, limits):
     """Return limits of the joint forces (nv,), the URDF's for None; a ControlError if unusable."""
-    wanted = model.effort_limits if limits is None else limits
-    try:
-        limits = np.broadcast_to(np.array(wanted, dtype=float), (model.nv,)).copy()
-    except (TypeError, ValueError):
-        limits = np.full(1, np.nan)
-    if not (limits >= 0.0).all():
-        raise ControlError('effort_limits cannot be used.', value=wanted,
-                           cure=f'Give {model.nv} numbers, zero or more, inf for no limit.')
-    return limits
+    return checked(model.effort_limits if limits is None else limits, 'effort_limits', ControlError,
+                   (model.nv,), each=True, lowest=0.0, infinite=True)
 
 
 @inlined

@@ -6,6 +6,7 @@ import copy
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.control.limits.effort_limits import read_effort_limits
 from opspace_control.control.limits.limit_law import LIMIT
 from opspace_control.dynamics.preparation import GRAVITY
@@ -39,7 +40,8 @@ class JointLimits:
     A joint never moves faster than its acceleration can stop it. The default acceleration is two
     fifths of what the effort limit leaves beyond the greatest gravity torque of 64 postures, by the
     greatest inertia of these; at most what stops the joint from full speed in 0.1 s, and at least
-    what stops it in 1 s, which a ``weak`` joint does not have.
+    what stops it in 1 s, which a ``weak`` joint does not have. Raises a ControlError for a number
+    that is not usable or an unknown joint.
 
     Parameters
     ----------
@@ -76,11 +78,6 @@ class JointLimits:
         default or more than all of it where ``acceleration`` is given: they may pass limits of
         their motion.
 
-    Raises
-    ------
-    ControlError
-        For a number that is not usable or an unknown joint.
-
     """
 
     def __init__(self, model, *, position_margin=0.0, velocity_kept=1.0, soft_limits=True,
@@ -107,11 +104,11 @@ class JointLimits:
     def _set(self, position_margin, velocity_kept, soft_limits, return_rate, approach_rate, kept):
         """Work out the limits from numbers, which are checked."""
         model = self.model
-        self.position_margin = read_number('position_margin', position_margin, 0.0, np.inf)
-        self.velocity_kept = read_number('velocity_kept', velocity_kept, 1e-6, 1.0)
-        self.return_rate = read_number('return_rate', return_rate, 1.0, np.inf)
-        self.approach_rate = read_number(
-            'approach_rate', approach_rate, 0.1, 0.5 * self.return_rate)
+        self.position_margin = limit_number(position_margin, 'position_margin')
+        self.velocity_kept = limit_number(velocity_kept, 'velocity_kept', 1e-6, 1.0)
+        self.return_rate = limit_number(return_rate, 'return_rate', 1.0)
+        self.approach_rate = limit_number(
+            approach_rate, 'approach_rate', 0.1, 0.5 * self.return_rate)
         self.soft_limits, self.kept = bool(soft_limits), bool(kept)
         lower, upper = (
             (model.lower_soft_limits, model.upper_soft_limits) if self.soft_limits
@@ -179,28 +176,16 @@ def _braking_strength(model, effort_limits):
 
 def _accelerations(model, values, usual):
     """Return accelerations (nv,) as given, or the usual ones; a ControlError if unusable."""
+    bounds = {'above': 0.0, 'infinite': True}
+    if not isinstance(values, dict):
+        return checked(values, 'acceleration', ControlError, (model.nv,), each=True, **bounds)
     accelerations = usual.copy()
-    try:
-        if isinstance(values, dict):
-            for name, value in values.items():
-                accelerations[model.dof_index(name)] = value
-        else:
-            accelerations[:] = values
-    except (TypeError, ValueError):
-        accelerations[:] = np.nan
-    if not (accelerations > 0.0).all():
-        raise ControlError('Limits of acceleration cannot be used.', value=values,
-                           cure=f'Give one positive number, {model.nv}, or a dict of them.')
+    for name, value in values.items():
+        accelerations[model.dof_index(name)] = checked(
+            value, f"acceleration of '{name}'", ControlError, **bounds)
     return accelerations
 
 
-def read_number(name, value, lowest, highest):
-    """Return a number within bounds, or raise a ControlError."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not lowest <= number <= highest:
-        raise ControlError(f'{name} = {value!r} is not allowed.',
-                           cure=f'Give a number from {lowest:g} to {highest:g}.', value=value)
-    return number
+def limit_number(value, name, lowest=0.0, highest=np.inf):
+    """Return a number within bounds, which may be inf, or raise a ControlError."""
+    return checked(value, name, ControlError, lowest=lowest, highest=highest, infinite=True)

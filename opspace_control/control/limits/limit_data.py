@@ -37,6 +37,9 @@ class LimitData:
     """
     Limits of joints, as a compiled cycle reads them; all their numbers may change gradually.
 
+    Raises a ControlError if the limits are another model's, or a kind of limits is not known:
+    `check_kinds`.
+
     Parameters
     ----------
     limits : JointLimits
@@ -60,11 +63,6 @@ class LimitData:
     scratch : BoundedScratch
     gradual : dict of str to array
         The numbers themselves.
-
-    Raises
-    ------
-    ControlError
-        If the limits are another model's, or a kind of limits is not known: `check_kinds`.
 
     """
 

@@ -81,18 +81,14 @@ class Plan:
         """
         Return the plan as a trajectory of its joints, with as few points as will do.
 
-        The polynomials between its points are within 1e-5 rad or m of the samples.
+        The polynomials between its points are within 1e-5 rad or m of the samples. Raises a
+        ControlError if the base floats: it is no joint of a robot's drivers.
 
         Returns
         -------
         JointTrajectory
             Of the joints of one coordinate that are under no brake, with velocities, accelerations
             and efforts.
-
-        Raises
-        ------
-        ControlError
-            If the base floats: it is no joint of a robot's drivers.
 
         """
         if any(name.startswith('base/') for name in self.dof_names):
@@ -144,11 +140,7 @@ class Plan:
         """
         Return the plan that `save` wrote.
 
-        Raises
-        ------
-        ControlError
-            If the file cannot be read, or is no such table.
-
+        Raises a ControlError if the file cannot be read, or is no such table.
         """
         try:
             with open(path, newline='', encoding='utf-8') as file:

@@ -22,7 +22,9 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
     At every step the controller's law gives the accelerations of the active joints, hybrid dynamics
     the efforts of these and the induced accelerations of the passive ones; both are integrated. The
     drives' efforts are constant over a step; within it the motion is integrated by the midpoint
-    rule. Closed chains move by `closed_chain_dynamics`, [RKR95] 3.2.
+    rule. Closed chains move by `closed_chain_dynamics`, [RKR95] 3.2. Raises a ControlError for an
+    unknown task, an engaged grasp of fingertips, times that cannot be used, or a motion that blows
+    up, with its time; a StateError if the state is another model's.
 
     Parameters
     ----------
@@ -49,14 +51,6 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
     Returns
     -------
     Plan
-
-    Raises
-    ------
-    ControlError
-        For an unknown task, an engaged grasp of fingertips, times that cannot be used, or a motion
-        that blows up; says when.
-    StateError
-        If the state is another model's.
 
     """
     _check(controller, state, goals, duration, timestep)

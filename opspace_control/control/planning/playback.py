@@ -23,8 +23,9 @@ class Playback:
     The goal of the posture and of every task that is on is where the planned joints take it, with
     its velocity and acceleration as feed-forward, so that the law commands the planned
     accelerations plus feedback at every point and joint, and nothing else. The efforts are computed
-    anew, for the robot as it is; friction that the planned velocities meet at the drives
-    is added. Joints that the plan leaves out rest.
+    anew, for the robot as it is; friction that the planned velocities meet at the drives is added.
+    Joints that the plan leaves out rest. Raises a ControlError if the trajectory is not one that
+    this robot can follow from there; it names joint and time, and nothing has changed.
 
     Parameters
     ----------
@@ -44,12 +45,6 @@ class Playback:
     Attributes
     ----------
     trajectory : JointTrajectory
-
-    Raises
-    ------
-    ControlError
-        If the trajectory is not one that this robot can follow from there; names joint and time,
-        and nothing has changed.
 
     """
 

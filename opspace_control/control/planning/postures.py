@@ -48,11 +48,8 @@ def named_posture(model, positions):
     """
     Return q (nq,) with joints at ``positions``, name -> rad or m; others at zero or nearest to it.
 
-    Raises
-    ------
-    ModelError
-        For a name that is no degree of freedom, or one without a coordinate of its own.
-
+    Raises a ModelError for a name that is no degree of freedom, or one without a coordinate of its
+    own.
     """
     q = model.neutral()
     scalar = model.q_index >= 0
