@@ -155,8 +155,10 @@ class Ramps:
     def smoothly(self):
         """Ramp all changes that the body of the ``with`` statement makes."""
         now = [numbers[ramps['place']] for numbers, ramps in self._memories]
-        for memory in self._records.memories:
-            finish(*memory)
+        for (numbers, ramps), before in zip(self._memories, now, strict=True):  # as `finish` does
+            given = before != ramps['last']
+            ramps['wanted'][given] = before[given]
+            numbers[ramps['place']] = ramps['last'] = ramps['wanted']
         try:
             yield
         finally:

@@ -75,6 +75,7 @@ class Drives:
         self._urdf_friction = model.dof_frictionloss.copy(), model.dof_damping.copy()
         self._softness = model.dof_solref.copy(), model.dof_solimp.copy()
         self._friction = np.zeros((2, len(dofs)))
+        self._hold()
 
     def reset(self):
         """Reset to zero effort, working drives and open brakes."""
@@ -94,8 +95,8 @@ class Drives:
     def applied(self):
         """Efforts of all drives, (n,), N·m or N."""
         applied = self.effort.copy()
-        servo = self._servo()
-        if servo.any():
+        servo = self._serving
+        if servo is not None:
             data = self._data
             forces = np.zeros(self._model.neq)
             rows = data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY
@@ -146,13 +147,12 @@ class Drives:
             self._hold()
         self._apply()
 
-    def _servo(self):
-        """Return which of the free degrees of freedom a drive keeps at a commanded position."""
-        return (np.isfinite(self._position) & self._powered)[self.free] & ~self._braked
-
     def _hold(self):
         """Set the constraints of closed brakes and of drives that obey positions."""
-        servo = self._servo()
+        by_position = np.isfinite(self._position)
+        servo = (by_position & self._powered)[self.free] & ~self._braked
+        self._serving = servo if servo.any() else None
+        self._silent = ~self._powered | by_position
         self._model.eq_data[self._brakes[servo], 0] = self._position[self.free][servo]
         self._data.eq_active[self._brakes] = servo | self._braked
 
@@ -190,7 +190,7 @@ class Drives:
             values[self.in_qvel] += own[self.free]
 
     def _apply(self):
-        self.effort[~self._powered | np.isfinite(self._position)] = 0.0
+        self.effort[self._silent] = 0.0
         self._data.qfrc_applied[self.in_qvel] = self.effort[self.free]
 
     def _chosen(self, names, argument):

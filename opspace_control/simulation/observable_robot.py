@@ -33,6 +33,7 @@ class ObservableRobot:
             urdf_text, World(**world, objects=objects), floating_base=floating_base, shapes=shapes,
             locked_joints=locked_joints, wrench_sensors=wrench_sensors)
         self.data = mujoco.MjData(self.model)
+        self._warnings = self.data.warning.number  # a view of how often MuJoCo gave each
         self.floating_base = floating_base
         bodies = [link_name(self.model.body(i).name) for i in range(1, self.model.nbody)]
         self.link_names = tuple(bodies[:len(bodies) - len(objects)])

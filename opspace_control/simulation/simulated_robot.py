@@ -173,7 +173,7 @@ class SimulatedRobot(ObservableRobot):
                 self._measurements.record()
         else:
             mujoco.mj_step(self.model, self.data, n)
-        if self.data.warning.number.any():
+        if np.count_nonzero(self._warnings):
             raise SimulationError(
                 f'The simulation blew up before t = {self.time:.3f} s.',
                 cure='Lower the gains or efforts, or take a smaller timestep.', time=self.time)

@@ -16,6 +16,8 @@ from opspace_control.tasks.pose_law import POSE_TASK, clear_pose_goal
 from opspace_control.tasks.ranked import RankedTask
 from opspace_control.tasks.sensor import bind_sensors
 
+_NO_ROTATION = bytes(9 * 8)  # the memory of a matrix that no cycle has written
+
 
 class OperationalTask(RankedTask):
     """
@@ -202,8 +204,8 @@ class OperationalTask(RankedTask):
         self._axes_frame, self._axes_rotation = pair, rotations
 
     def _knows(self, position, rotation):
-        return bool(math.isfinite(sum(self._record[position].tolist()))
-                    and self._record[rotation].any())
+        return (math.isfinite(sum(self._record[position].tolist()))
+                and self._record[rotation].tobytes() != _NO_ROTATION)
 
     def _pose(self, position, rotation):
         if not self._knows(position, rotation):
