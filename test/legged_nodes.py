@@ -29,7 +29,7 @@ from opspace_control.share import share_directory
 from opspace_control.simulation import Shape, SimulatedRobot
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
-STEP = 1e-3  # s
+STEP = 0.002  # s
 _START = 10.0  # s, of the stamps: a stamp of zero is none
 
 
@@ -38,14 +38,20 @@ def given(name, node):
     return ParameterFile(share_directory() / 'config' / f'{name}.yaml').of_node(node)
 
 
+def steps(seconds):
+    """Return how many steps of the robot some seconds have."""
+    return round(seconds / STEP)
+
+
 def fastest_fall(heights):
     """Return the greatest speed, m/s, averaged over 20 ms, at which heights, m, decrease."""
-    return np.convolve(-np.diff(heights) / STEP, np.full(20, 0.05), 'valid').max()
+    over = steps(0.02)
+    return np.convolve(-np.diff(heights) / STEP, np.full(over, 1.0 / over), 'valid').max()
 
 
 class Legged:
     """
-    A step of the robot for each command of the node; drives cut efforts at their limits.
+    500 steps a second, each for a command of the node; drives cut efforts at their limits.
 
     ``speeds`` are those of the joints in each step, (12,), in parts of their limits; ``efforts``
     the greatest that is commanded to any joint, likewise; ``heights`` those of the trunk, m.
@@ -62,6 +68,7 @@ class Legged:
             locked_joints=[joint for joint in tree.joint_names if joint not in order],
             joint_friction=simulated['joint_friction'],
             shapes=[Shape(link, size) for link, size in robot.shapes.items()])
+        self._steps = round(STEP / self.physics.timestep)
         names = self.physics.joint_names
         self._driven = [names.index(joint) for joint in order]
         self._fastest = tree.velocity_limits[
@@ -92,7 +99,7 @@ class Legged:
 
     def run(self, seconds, *, odometry=True):
         """Go on, a step for each command."""
-        for _ in range(round(seconds / STEP)):
+        for _ in range(steps(seconds)):
             self._exchange(odometry)
             self._step()
 
@@ -104,7 +111,7 @@ class Legged:
 
     def live(self, seconds, *, states):
         """Go on as time passes, under the last efforts, with or without telling states."""
-        for _ in range(round(seconds / STEP)):
+        for _ in range(steps(seconds)):
             if states:
                 self._tell(True)
             self.network.spin(STEP)
@@ -119,8 +126,8 @@ class Legged:
         physics, before = self.physics, copy.copy(self.physics.data)
         speeds, heights = [], []
         physics.set_effort(np.zeros_like(self._efforts))
-        for _ in range(round(seconds / STEP)):
-            physics.step()
+        for _ in range(steps(seconds)):
+            physics.step(self._steps)
             speeds.append(abs(physics.velocities) / self._fastest)
             heights.append(physics.base_pose[2])
         mujoco.mj_copyData(physics.data, physics.model, before)
@@ -187,7 +194,7 @@ class Legged:
     def _step(self):
         physics = self.physics
         physics.set_effort(self._efforts)
-        physics.step()
+        physics.step(self._steps)
         self.speeds.append(abs(physics.velocities) / self._fastest)
         self.efforts.append((abs(self._efforts) / physics.effort_limits).max())
         self.heights.append(physics.base_pose[2])

@@ -26,7 +26,7 @@ from opspace_control.ros.middleware.conversions import fill_message, time_messag
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.robot import make_controller
 
-PERIOD, AHEAD = 0.005, 0.002  # s, of the planner, and from a message to the change it tells of
+PERIOD, AHEAD = 0.004, 0.002  # s, of the planner, and from a message to the change it tells of
 ROBOT = demo_robot('go2')
 
 

@@ -11,7 +11,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 import mujoco
 import ros_nodes
 from diagnostic_msgs.msg import DiagnosticArray
-from legged_nodes import Legged, given
+from legged_nodes import STEP, Legged, given, steps
 from ros_nodes import CONTROLLER
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import MarkerArray
@@ -81,7 +81,7 @@ def test_the_gait_changes_while_it_goes_and_is_refused_where_it_cannot(b1):
     assert 'stand' in b1.change(legs__gait='external')
     assert b1.change(legs__gait='running_trot') == ''
     b1.go(1.0, 0.5)
-    assert np.ptp(b1.heights[-300:]) > 0.004  # it has flights
+    assert np.ptp(b1.heights[-steps(0.3):]) > 0.004  # it has flights
     assert b1.tilt < 0.1 and b1.velocity[0] == pytest.approx(0.5, abs=0.2)
 
 
@@ -90,19 +90,19 @@ def test_hold_between_two_steps_stops_it_and_it_stands(b1):
     b1.go(0.5, 0.5)
     b1.hold()
     b1.run(0.5 + 0.8)
-    assert np.max(b1.speeds[-100:]) < 0.03 and b1.tilt < 0.1
+    assert np.max(b1.speeds[-steps(0.1):]) < 0.03 and b1.tilt < 0.1
     assert b1.position[2] == pytest.approx(0.566, abs=0.01)
     b1.go(0.3, 0.5)
 
 
 def test_without_commands_it_stops_and_stands(b1):
     b1.run(0.5 + 0.5 + 0.8)
-    assert np.max(b1.speeds[-100:]) < 0.03
+    assert np.max(b1.speeds[-steps(0.1):]) < 0.03
     assert abs(b1.velocity).max() < 0.03
     assert b1.position[2] == pytest.approx(0.566, abs=0.01)
     assert b1.change(legs__gait='pronk') == ''
     b1.go(0.5, 0.0)
-    assert np.ptp(b1.heights[-400:]) > 0.03
+    assert np.ptp(b1.heights[-steps(0.4):]) > 0.03
     assert b1.tilt < 0.1
 
 
@@ -117,7 +117,7 @@ def test_feet_that_slide_are_shown(b1):
         before = len(shown)
         for _ in range(200):
             speeds[round(1e3 * b1.time)] = foot_speeds(b1.physics)
-            b1.run(0.001)
+            b1.run(STEP)
             if len(shown) > before + 1:
                 break
         slides.append([marker for marker in shown[-1].markers if marker.ns == SLIP])

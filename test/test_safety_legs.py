@@ -13,7 +13,7 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 import ros_nodes
-from legged_nodes import STEP, Legged, fastest_fall
+from legged_nodes import Legged, fastest_fall, steps
 
 KICK = 1.25  # times the joint speeds of a fall without efforts: more is an effort's
 
@@ -41,7 +41,7 @@ def lies_down(robot, free):
     assert np.max(robot.speeds) < joints
     assert fastest_fall(robot.heights) < math.sqrt(0.5) * trunk
     assert robot.heights[-1] < 0.2
-    assert np.ptp(robot.heights[-100:]) < 2e-3
+    assert np.ptp(robot.heights[-steps(0.1):]) < 2e-3
 
 
 def test_lost_odometry_and_it_comes_again():
@@ -52,7 +52,7 @@ def test_lost_odometry_and_it_comes_again():
         lies_down(robot, free)
         assert robot.change(safety__release_time=0.0) == ''
         robot.run(0.5, odometry=False)
-        assert max(robot.efforts[-50:]) == 0.0
+        assert max(robot.efforts[-steps(0.05):]) == 0.0
         robot.hold()
         robot.run(0.3)
         assert robot.said('odom_timeout is over') and robot.said('fallen:')
@@ -76,7 +76,7 @@ def test_a_folded_robot_does_not_stand_up_when_odometry_comes_again():
 
 def stays(robot, seconds):
     """It has not moved for some seconds."""
-    last = round(seconds / STEP)
+    last = steps(seconds)
     assert np.max(robot.speeds[-last:]) < 0.1 and max(robot.efforts[-last:]) < 0.2
 
 
@@ -91,7 +91,7 @@ def stands_up(robot):
     robot.hold()
     robot.run(1.6)
     assert robot.position[2] == pytest.approx(0.34, abs=0.02) and robot.tilt < 0.1
-    assert np.max(robot.speeds[-1600:]) < 0.6
+    assert np.max(robot.speeds[-steps(1.6):]) < 0.6
 
 
 def test_a_drive_dies():
@@ -104,7 +104,7 @@ def test_a_drive_dies():
         others = [joint != 'FL_calf_joint' for joint in robot.physics.joint_names]
         assert np.max(np.array(robot.speeds)[:, others]) < KICK * free
         robot.run(1.5)
-        assert np.max(robot.speeds[-100:]) < 0.1 and max(robot.efforts[-100:]) < 0.3
+        assert np.max(robot.speeds[-steps(0.1):]) < 0.1 and max(robot.efforts[-steps(0.1):]) < 0.3
 
 
 def test_lost_joint_states():
@@ -114,7 +114,7 @@ def test_lost_joint_states():
         robot.live(1.6, states=False)
         assert robot.said('state_timeout')
         assert np.max(robot.speeds) < KICK * free
-        assert robot.heights[-1] < 0.2 and max(robot.efforts[-100:]) == 0.0
+        assert robot.heights[-1] < 0.2 and max(robot.efforts[-steps(0.1):]) == 0.0
 
 
 def test_it_is_stopped():
@@ -122,4 +122,4 @@ def test_it_is_stopped():
         robot.process.send_signal(signal.SIGINT)
         robot.live(1.6, states=True)
         lies_down(robot, free)
-        assert max(robot.efforts[-10:]) == 0.0
+        assert max(robot.efforts[-steps(0.01):]) == 0.0
