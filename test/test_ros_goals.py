@@ -327,7 +327,7 @@ def test_feed_forward_leaves_no_lag():
             'tasks': ['hand'], 'hand.axes': 'x z', 'publish_rate': 1000.0,
             'safety.state_timeout': 0.0})
         network.start('simulator', robot | {
-            'pace': 'lock_step',
+            'pace': 'lock_step', 'timestep': 0.002,
             **{f'initial_positions.{joint}': value for joint, value in posture.items()}})
         network.expect(lambda: errors, ros_nodes.COMPILING)
 

@@ -182,9 +182,10 @@ class TestTwoRobots:
                      for part in ('--remap', remap)]
         network.start('controller', {
             'robot_description': self.ROBOT, 'tasks': ['hand'], 'hand.axes': 'x z',
-            'publish_rate': 1000.0, 'safety.state_timeout': 0.0}, arguments)
+            'publish_rate': 500.0, 'safety.state_timeout': 0.0}, arguments)
         network.start('simulator', {
-            'robot_description': self.ROBOT, 'pace': 'lock_step', 'publish_clock': False,
+            'robot_description': self.ROBOT, 'pace': 'lock_step', 'timestep': 0.002,
+            'publish_clock': False,
             **{f'initial_positions.{joint}': value for joint, value in self.POSTURE}},
             arguments)
 

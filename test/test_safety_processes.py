@@ -94,6 +94,7 @@ class TestControllerEnds:
 def test_simulator_is_killed_and_started_anew():
     """Damped, then released; then held where the robot is found, in its new time."""
     lock_step = {'robot_description': PARAMETERS['robot_description'], 'pace': 'lock_step',
+                 'timestep': 0.002,
                  **{f'initial_positions.{joint}': value for joint, value in START.items()}}
     with ros_nodes.network() as network:
         commands, states = network.commands(), network.states()

@@ -55,7 +55,8 @@ class Moving:
     def __init__(self, network, state_timeout=0.05, pace='real_time', **of_watchdog):
         self.network = network
         self.states, self.commands = network.states(), network.commands()
-        network.start('simulator', {'robot_description': ROBOT, 'pace': pace} | {
+        network.start('simulator', {
+            'robot_description': ROBOT, 'pace': pace, 'timestep': 0.002} | {
             f'initial_positions.{name}': value for name, value in START.items()})
         self.watchdog = network.start('command_watchdog', {
             'robot_description': ROBOT, 'deadline': DEADLINE, 'hold_time': 1000.0, **of_watchdog})
