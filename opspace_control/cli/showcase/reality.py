@@ -18,11 +18,7 @@ from opspace_control.cli.robots import demo_robot, real_robot
 from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.record import Finding
 from opspace_control.cli.showcase.studies import Panel
-from opspace_control.spatial.rotations import (
-    matrix_from_quaternion,
-    matrix_from_vector,
-    vector_from_matrix,
-)
+from opspace_control.spatial.rotations import matrix_from_vector, quaternion_from_matrix
 
 PERIOD, SECONDS = 1e-3, 5.0  # s
 ARRIVED = 1e-3, np.radians(0.1)  # m, rad
@@ -127,24 +123,28 @@ def seek(arms, reality, goals, prepare=lambda controller: None):
         target[:3, 3] += goal[0]
         target[:3, :3] = matrix_from_vector(goal[1]) @ target[:3, :3]
         task.set_target(target)
-    rows, efforts, free = [], [], ~model.locked
+    poses, efforts, free = [], [], np.flatnonzero(~model.locked)
+    names = [model.dof_names[dof] for dof in free]
     for _ in range(round(SECONDS / PERIOD)):
         seen = robot.measured
         state.update(seen.positions, seen.velocities)
         efforts.append(controller.compute_torque(state, dt=PERIOD)[free])
-        robot.set_effort(dict(zip(np.array(model.dof_names)[free], efforts[-1], strict=True)))
+        robot.set_effort(dict(zip(names, efforts[-1], strict=True)))
         robot.step()
-        rows.append(np.max([_distance(targets[hand], robot.frame_pose(hand))
-                            for hand in arms.hands], axis=0))
-    away, turned = np.array(rows).T
+        poses.append([robot.frame_pose(hand) for hand in arms.hands])
+    away, turned = np.max([_distances(targets[hand], seen) for hand, seen in zip(
+        arms.hands, np.array(poses).swapaxes(0, 1), strict=True)], axis=0)
     return Course(away, turned, np.array(efforts) / model.effort_limits[free])
 
 
-def _distance(target, pose):
-    """Return the distance, m, and the angle, rad, of a pose (7,) to a target (4, 4)."""
-    R = matrix_from_quaternion(pose[3:])
-    return (np.linalg.norm(target[:3, 3] - pose[:3]),
-            np.linalg.norm(vector_from_matrix(target[:3, :3].T @ R)))
+def _distances(target, poses):
+    """Return the distances, m, and angles, rad, of poses (k, 7) to a target (4, 4), (2, k)."""
+    x, y, z, w = quaternion_from_matrix(target[:3, :3])
+    # The conjugate of the target times each quaternion: sines of half the angles, and cosines.
+    turn = poses[:, 3:] @ np.array([
+        [w, -z, y, x], [z, w, -x, y], [-y, x, w, z], [-x, -y, -z, w]])
+    return np.array([np.linalg.norm(poses[:, :3] - target[:3, 3], axis=1), 2.0 * np.arctan2(
+        np.linalg.norm(turn[:, :3], axis=1), abs(turn[:, 3]))])
 
 
 def remedy(controller, *, observer=None, friction=0.0, **numbers):
