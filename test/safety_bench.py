@@ -132,7 +132,7 @@ class Robot:
         message.header.stamp.sec, message.header.stamp.nanosec = seconds, rest
         return message
 
-    def send_goal(self, task, offset):
+    def send_goal(self, task, offset, change=None):
         """Send a hand elsewhere, (3,), m from where it is; return when it moves."""
         start = self.hand(task)
         publisher = self.network.publisher(
@@ -140,15 +140,15 @@ class Robot:
         goal = pose_message(start + np.r_[offset, np.zeros(4)], 'base_link')
         for _ in range(100):
             publisher.publish(goal)
-            self.lock_step(0.01)
+            self.lock_step(0.01, change)
             if np.linalg.norm(self.hand(task)[:3] - start[:3]) > 1e-4:
                 return start[:3] + offset
         self.network.fail()
 
-    def arrive(self, task, goal):
+    def arrive(self, task, goal, change=None):
         """Go on in lock-step until a hand is within 2 mm of a goal."""
         for _ in range(100):
-            self.lock_step(0.1)
+            self.lock_step(0.1, change)
             if np.linalg.norm(self.hand(task)[:3] - goal) < 0.002:
                 return
         self.network.fail()

@@ -33,10 +33,12 @@ ROBOT = robot_text('planar_3r')
 MODEL = RobotModel.from_urdf(ROBOT)
 START = {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6}
 ORDER = ('wrist', 'shoulder', 'elbow')
+# The manager publishes the states in a thread of the test: a busy machine keeps it waiting.
+STATE_TIMEOUT = 0.5  # s
 PARAMETERS = {
     'robot_description': ROBOT, 'tasks': ['hand'], 'hand.axes': 'x z',
     'controller_manager': 'controller_manager', 'controller_manager_timeout': 2.0,
-    'safety.state_timeout': 0.2, 'safety.release_time': 0.1,
+    'safety.state_timeout': STATE_TIMEOUT, 'safety.release_time': 0.1,
 }
 LIMITS = MODEL.effort_limits[[MODEL.dof_index(name) for name in ORDER]]
 INTERFACES = {kind: tuple(f'{joint}/{kind}' for joint in ORDER) for kind in ('position', 'effort')}
@@ -331,7 +333,7 @@ class TestHandover:
     def test_a_manager_that_comes_back_without_us_ends_control(self, active):
         with active.says('is no longer active'):
             active.manager.stalled = True
-            active.network.spin(0.5)
+            active.network.spin(2.0 * STATE_TIMEOUT)
             active.manager['effort_controller'].state = 'inactive'
             active.manager.stalled = False
         active.expect(lambda: active.state() == State.PRIMARY_STATE_INACTIVE)
@@ -339,7 +341,7 @@ class TestHandover:
     def test_a_stop_of_the_states_alone_does_not(self, active):
         with active.says('control resumes'):
             active.manager.stalled = True
-            active.network.spin(0.5)
+            active.network.spin(2.0 * STATE_TIMEOUT)
             active.manager.stalled = False
         active.network.spin(0.3)
         assert active.state() == State.PRIMARY_STATE_ACTIVE
@@ -405,7 +407,7 @@ class TestFaults:
         assert inactive.manager.active == OURS
 
     def test_a_gap_in_the_states_during_the_switch_is_waited_out(self, inactive):
-        inactive.manager.slowness, inactive.manager.gap = 0.8, 0.4
+        inactive.manager.slowness, inactive.manager.gap = 1.4, 2.0 * STATE_TIMEOUT
         with inactive.says('state_timeout is over'):
             assert inactive.activate()
         assert inactive.manager.active == OURS
@@ -563,13 +565,15 @@ class TestScenes:
         """Gazebo obeys no positions any more once it has obeyed an effort."""
         manager = bench.manage(broadcaster(), effort_controller())
         watchdog = bench.network.start('command_watchdog', {
-            'robot_description': ROBOT, 'controller_manager': 'controller_manager'})
+            'robot_description': ROBOT, 'controller_manager': 'controller_manager',
+            'deadline': STATE_TIMEOUT})
         bench.log_of(watchdog, 'effort_controller/commands')
         bench.start(command_topic='opspace_command_watchdog/commands')
         bench.log_active()
         for _ in range(2):
-            since = time.monotonic()
+            since, said = time.monotonic(), len(watchdog.said())
             assert bench.deactivate()
+            bench.expect(lambda said=said: 'No command for' in watchdog.said()[said:])
             bench.network.spin(0.5)
             assert manager.active == OURS
             received = np.array([efforts for at, efforts in manager['effort_controller'].received

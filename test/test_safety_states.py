@@ -19,7 +19,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from ros_nodes import CONTROLLER, DAMAGED
 from rosgraph_msgs.msg import Clock
-from safety_bench import RELEASE, STEP, robot_under_control
+from safety_bench import RAMP, RELEASE, STEP, robot_under_control
 from sensor_msgs.msg import JointState
 
 from opspace_control.ros.middleware.conversions import pose_from_message
@@ -235,39 +235,41 @@ class TestTime:
         robot.check(first)
         assert robot.process.said() == lines
 
-    @pytest.mark.parametrize('parameters', [
-        {'use_sim_time': True, 'safety.state_timeout': TIMEOUT}])
-    def test_of_a_simulation_pauses(self, robot):
+    def test_of_a_simulation_pauses(self):
         """Neither states nor /clock go on: nothing is missed, however long that takes."""
-        clock = robot.network.publisher(Clock, '/clock')
+        with robot_under_control({
+                'use_sim_time': True, 'safety.state_timeout': TIMEOUT}, hold=False) as robot:
+            clock = robot.network.publisher(Clock, '/clock')
 
-        def tick(message):
-            clock.publish(Clock(clock=message.header.stamp))
-            return message
+            def tick(message):
+                clock.publish(Clock(clock=message.header.stamp))
+                return message
 
-        goal = robot.send_goal('left', AHEAD)
-        robot.lock_step(0.1, tick)
-        commands, lines = len(robot.commands), robot.process.said()
-        robot.network.spin(4.0 * TIMEOUT)
-        assert len(robot.commands) == commands
-        robot.lock_step(1.0, tick)
-        robot.arrive('left', goal)
-        assert robot.process.said() == lines
-        # Of a simulation that goes on without a state it is a fault.
-        seconds = robot.physics.time
+            # A busy machine pauses at any time: /clock is that of all states.
+            robot.lock_step(RAMP + 0.05, tick)
+            goal = robot.send_goal('left', AHEAD, tick)
+            commands, lines = len(robot.commands), robot.process.said()
+            robot.network.spin(4.0 * TIMEOUT)
+            assert len(robot.commands) == commands
+            robot.lock_step(1.0, tick)
+            robot.arrive('left', goal, tick)
+            assert robot.process.said() == lines
+            # Of a simulation that goes on without a state it is a fault.
+            seconds = robot.physics.time
 
-        def go_on():
-            message = robot.state()
-            late = round(1e9 * (1.0 + seconds + time.monotonic() - begin))
-            message.header.stamp.sec, message.header.stamp.nanosec = divmod(late, 1_000_000_000)
-            tick(message)
-            return robot.resting
+            def go_on():
+                message = robot.state()
+                late = round(1e9 * (1.0 + seconds + time.monotonic() - begin))
+                message.header.stamp.sec, message.header.stamp.nanosec = divmod(
+                    late, 1_000_000_000)
+                tick(message)
+                return robot.resting
 
-        begin = time.monotonic()
-        robot.live_until(go_on, None)
-        assert count(robot, 'state_timeout: No new joint state') == 1
-        robot.recover()
-        assert comes_to_rest(robot)
+            begin = time.monotonic()
+            robot.live_until(go_on, None)
+            assert count(robot, 'state_timeout: No new joint state') == 1
+            robot.recover()
+            assert comes_to_rest(robot)
 
     @pytest.mark.parametrize('parameters', [{'safety.state_timeout': TIMEOUT}])
     def test_of_the_stamps_stops(self, robot):

@@ -158,7 +158,7 @@ def test_controller_is_killed_under_a_controller_manager(messages):
         manager = bench.manage(broadcaster(), position_controller(), effort_controller())
         watchdog = network.start('command_watchdog', {
             'robot_description': ROBOT, 'controller_manager': 'controller_manager',
-            'deadline': DEADLINE, 'hold_time': 0.5})
+            'deadline': 5.0 * DEADLINE, 'hold_time': 0.5})  # its states are of a thread of the test
         bench.log_of(watchdog, f'from /{INPUT}')
         bench.start(command_topic=INPUT)
         bench.log_active()

@@ -73,8 +73,8 @@ def test_joints_of_a_task_have_sliders_and_the_task_its_switch(scene):
         del states[:]
         scene.network.expect(lambda: states)
         return states[-1].position[list(states[-1].name).index('torso_yaw')]
-    viewer.set(viewer.control('torso_yaw'), 0.2)  # of the task; that of the posture comes later
-    scene.network.expect(lambda: abs(yaw() - 0.2) < 1e-3, 240.0)
+    # Of the task; that of the posture comes later.
+    viewer.set_until(viewer.control('torso_yaw'), 0.2, lambda: abs(yaw() - 0.2) < 1e-3)
     viewer.expect(lambda: re.search(r'error 0\.000\d rad or m', viewer.text()))
     viewer.set_until(viewer.control('enabled', 3), False, lambda: re.search(
         'active tasks</td><td>left, right, gap<', viewer.text()))
