@@ -64,7 +64,7 @@ demo: $(RUN_READY)
 	@$(BIN)/opspace demo $(ARGS)
 
 # Tests wait for processes and for robots in real time: there is work for more of them than cores.
-WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(4, 2 * os.cpu_count()))')
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(min(6, 3 * os.cpu_count()))')
 
 # Those may fail beside others on a busy machine, and then have to pass alone. A worker that dies is
 # not replaced: the run with its replacement did not end.

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from apart import apart
 from carrying import as_transform
 from contact_optimum import Dense, Held, held_against_optimum
 from robots import TALOS
@@ -113,9 +114,15 @@ class Carrying(Standing):
         return 0.5 * (left - right)
 
 
-def test_it_carries_a_box_and_is_pushed():
+@pytest.fixture(scope='module')
+def carrying():
+    return Carrying()
+
+
+@apart
+def test_it_carries_a_box_and_is_pushed(carrying):
     """Bounds of contacts hold in every cycle, those of efforts, too; the box is squeezed."""
-    robot = Carrying()
+    robot = carrying
     assert robot.squeeze == pytest.approx(FORCE, abs=0.5)
     start = robot.grasp.task.pose
     for shift in ((0.1, 0.05, 0.1), (0.0, 0.0, 0.0)):
@@ -137,9 +144,10 @@ def test_it_carries_a_box_and_is_pushed():
 
 @pytest.mark.parametrize('reach', [
     (0.5, -0.5, 0.3), (0.3, 0.4, -0.5), (0.6, 0.0, 0.0), (0.7, 0.4, 0.2), (0.5, 0.0, -0.6)])
-def test_a_reach_with_a_box_that_the_arms_cannot_hold_is_given_up(reach):
+@apart
+def test_a_reach_with_a_box_that_the_arms_cannot_hold_is_given_up(carrying, reach):
     """Gravity torques are bounded, those of arms with their shares of the box and the squeeze."""
-    robot = Carrying()
+    robot = carrying
     goal = robot.grasp.task.pose
     goal[:3] += reach
     robot.grasp.task.set_target(goal)

@@ -5,6 +5,7 @@
 import mujoco
 import numpy as np
 import pytest
+from apart import apart
 from contact_optimum import held_against_optimum
 from test_standing import FRICTION, HANDS, SAFE, Standing
 
@@ -62,14 +63,21 @@ class Leaning(Standing):
         self.run(1.5)
 
 
-def test_it_leans_further_than_its_feet_reach():
+@pytest.fixture(scope='module')
+def leaning():
+    robot = Leaning()
+    robot.lean(0.05)
+    return robot
+
+
+@apart
+def test_it_leans_further_than_its_feet_reach(leaning):
     """
     The wall bears what feet cannot; forces are those of MuJoCo and of a dense optimum.
 
     Those along the wall are not determined by the statics: friction bounds them.
     """
-    robot = Leaning()
-    robot.lean(0.05)
+    robot = leaning
     robot.stabilise(0.0)  # the dense constraints do not return what drifts
     tau = robot.controller.compute_torque(robot.state)
     held_against_optimum(robot.controller, robot.state, tau, joints_may_pass=np.inf)
@@ -90,10 +98,10 @@ def test_it_leans_further_than_its_feet_reach():
 
 
 @pytest.mark.parametrize('direction', range(0, 360, 60))
-def test_a_push_at_the_pelvis_while_it_leans(direction):
+@apart
+def test_a_push_at_the_pelvis_while_it_leans(leaning, direction):
     """An impulse of 0.2 m/s times the mass within 0.1 s; towards the wall the wall is needed."""
-    robot = Leaning()
-    robot.lean(0.05)
+    robot = leaning
     robot.forces.clear()
     robot.push(direction)
     assert np.linalg.norm(robot.balance.error[:2]) > 4e-3

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from apart import apart
 from robots import TALOS, robot_file
 
 from opspace_control import (
@@ -129,8 +130,13 @@ class Standing:
         """Look at the robot after a step."""
 
 
-def test_squats():
-    robot = Standing()
+@pytest.fixture(scope='module')
+def robot():
+    return Standing()
+
+
+@apart
+def test_squats(robot):
     start = robot.height.pose
     for lower in (0.3, 0.0):
         goal = start.copy()
@@ -141,9 +147,10 @@ def test_squats():
     assert robot.feet_moved < 5e-3
 
 
-def test_reaches_beyond_balance_are_given_up():
+@apart
+def test_reaches_beyond_balance_are_given_up(robot):
     """Both hands to random places, most out of reach: the feet stay, and balance is kept."""
-    robot, rng, missed = Standing(), np.random.default_rng(0), 0
+    rng, missed = np.random.default_rng(0), 0
     for _ in range(5):
         for hand, side in zip(robot.hands, (1.0, -1.0), strict=True):
             hand.set_target(
@@ -156,9 +163,9 @@ def test_reaches_beyond_balance_are_given_up():
 
 
 @pytest.mark.parametrize('direction', range(0, 360, 60))
-def test_a_push_at_the_pelvis_from_any_side(direction):
+@apart
+def test_a_push_at_the_pelvis_from_any_side(robot, direction):
     """An impulse of 0.2 m/s times the mass within 0.1 s."""
-    robot = Standing()
     robot.push(direction)
     assert np.linalg.norm(robot.balance.error[:2]) > 5e-3
     robot.run(1.4)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from apart import apart
 
 from opspace_control.cli.showcase.legged_scene import FEET, LeggedScene, tilt
 from opspace_control.locomotion import GAITS, Gait, Stepping
@@ -76,21 +77,35 @@ def test_a_trot_with_two_feet_on_the_ground_is_level():
     assert reports[:, SLIP].max() < 1.0
 
 
-@pytest.mark.parametrize('direction', [0.0, 60.0, 180.0, 300.0])
-def test_a_trotting_robot_is_shoved(direction):
+@pytest.fixture(scope='module')
+def on_the_spot():
     scene = LeggedScene('b1')
     run(scene, 'trot', 0.0, settle=0.2, seconds=0.0)
+    return scene
+
+
+@pytest.mark.parametrize('direction', [0.0, 60.0, 180.0, 300.0])
+@apart
+def test_a_trotting_robot_is_shoved(on_the_spot, direction):
+    scene = on_the_spot
     angle = math.radians(direction)
     scene.robot.shove(0.5 * math.cos(angle), 0.5 * math.sin(angle))
     assert abs(scene.run(0.8)[:, :2]).max() < math.radians(10.0)
     assert abs(scene.run(0.4)[:, [AHEAD, LEFT]].mean(axis=0)).max() < 0.1
 
 
-@pytest.mark.parametrize('direction', [45.0, 225.0, 270.0])
-def test_go2_is_shoved_at_2_metres_per_second(direction):
-    """Legs that are straight lift, and feet that are late get no load: the trunk stays level."""
+@pytest.fixture(scope='module')
+def ahead():
     scene = LeggedScene('go2', stepping=Stepping(acceleration=2.0))
     run(scene, 'trot', 2.0, settle=0.4, seconds=0.0)
+    return scene
+
+
+@pytest.mark.parametrize('direction', [45.0, 225.0, 270.0])
+@apart
+def test_go2_is_shoved_at_2_metres_per_second(ahead, direction):
+    """Legs that are straight lift, and feet that are late get no load: the trunk stays level."""
+    scene = ahead
     angle = math.radians(direction)
     scene.robot.shove(0.5 * math.cos(angle), 0.5 * math.sin(angle))
     assert abs(scene.run(0.8)[:, :2]).max() < math.radians(15.0)
