@@ -23,10 +23,12 @@ from opspace_control.control.limits.kinds import (
     EFFORT,
     FORCE_COMPONENT,
     FORCE_SHARE,
+    GRAVITY_TORQUE,
     GRAVITY_TORQUE_ACCELERATION,
     JOINT_ACCELERATION,
     JOINT_FORCE,
     KINDS,
+    MOTION,
     quantity_of,
 )
 from opspace_control.control.limits.limit_law import is_limited
@@ -149,26 +151,39 @@ def is_passed(data, kind, k, a, tau):
     return not least - slack <= value_of(data, kind, k, a, tau) <= greatest + slack
 
 
-@called
-def any_bound_counts(data, a):
-    """
-    Return whether a bound was active in the last problem, or is passed.
+@inlined
+def any_is_passed(data, kind, a, tau):
+    """Return whether a bound of a kind is passed; a constant kind makes it a short loop."""
+    passed = 0
+    for k in range(count_bounds(data, kind)):
+        passed += is_passed(data, kind, k, a, tau)
+    return passed > 0
 
-    ``a`` (nv,) are accelerations. Efforts are not known yet: `any_effort_passes`.
-    """
-    for kind in range(ALL_KINDS):
-        for k in range(count_bounds(data, kind)):
-            active = data.memory.bound_active[bound_number(data, kind, k)] != 0
-            if (active and is_there(data, kind, k)) or (
-                    kind != EFFORT and is_passed(data, kind, k, a, a)):
-                return True
+
+@called
+def any_active_is_there(data):
+    """Return whether a bound that was active in the last problem is there at this cycle."""
+    active = 0
+    for number in range(data.memory.bound_active.size):
+        active += data.memory.bound_active[number] != 0
+    if active > 0:
+        for kind in range(ALL_KINDS):
+            for k in range(count_bounds(data, kind)):
+                if data.memory.bound_active[bound_number(data, kind, k)] != 0 and is_there(
+                        data, kind, k):
+                    return True
     return False
+
+
+@called
+def any_bound_passes(data, a, tau):
+    """Return whether a bound is passed, but for those of efforts: `any_effort_passes`."""
+    return (any_is_passed(data, MOTION, a, tau) or any_is_passed(data, GRAVITY_TORQUE, a, tau)
+            or any_is_passed(data, BRAKING, a, tau) or any_is_passed(data, CONTACT_FORCE, a, tau)
+            or any_is_passed(data, FORCE_SHARE, a, tau) or any_is_passed(data, DISTANCE, a, tau))
 
 
 @called
 def any_effort_passes(data, tau):
     """Return whether an effort (nv,) that the motion determines passes its limit."""
-    passed = 0
-    for k in range(tau.size):
-        passed += is_passed(data, EFFORT, k, tau, tau)
-    return passed > 0
+    return any_is_passed(data, EFFORT, tau, tau)

@@ -3,7 +3,14 @@
 """The rows of bounds in a cycle: what they bound, and which of them the problem has."""
 
 from opspace_control.compiled import rare
-from opspace_control.control.limits.bounds import bound_number, count_bounds, is_passed, is_there
+from opspace_control.control.limits.bounds import (
+    any_bound_passes,
+    any_effort_passes,
+    bound_number,
+    count_bounds,
+    is_passed,
+    is_there,
+)
 from opspace_control.control.limits.contact_forces import add_internal, write_direction
 from opspace_control.control.limits.kinds import ALL_KINDS, FORCE_SHARE, RESTING_KINDS
 from opspace_control.control.problem.applied_forces import couple_share, find_inverse_cost
@@ -12,6 +19,7 @@ from opspace_control.control.problem.row_projection import (
     project_on_constraints,
     project_row,
 )
+from opspace_control.spatial.dense import add_scaled
 
 
 @rare
@@ -82,6 +90,8 @@ def add_violated(data, count, a, tau):
     ``a`` and ``tau`` (nv,) are accelerations and joint forces.
     """
     index = data.scratch.bounded.bound_rows.index
+    if not (any_effort_passes(data, tau) or any_bound_passes(data, a, tau)):
+        return count
     for kind in range(ALL_KINDS):
         for k in range(count_bounds(data, kind)):
             if index[bound_number(data, kind, k)] < 0 and is_passed(data, kind, k, a, tau):
@@ -94,5 +104,4 @@ def add_bound_forces(count, bound_rows, force):
     """Add the joint forces of so many rows of bounds to force (nv,)."""
     for w in range(count):
         if bound_rows.multiplier[w] != 0.0:
-            for k in range(force.size):
-                force[k] += bound_rows.multiplier[w] * bound_rows.torque[w, k]
+            add_scaled(force, bound_rows.multiplier[w], bound_rows.torque[w], force.size)

@@ -12,7 +12,7 @@ doc/explanation/developer_notes.md.
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.elimination import moving_forces
 from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WANTED
-from opspace_control.control.limits.bounds import any_bound_counts
+from opspace_control.control.limits.bounds import any_active_is_there, any_bound_passes
 from opspace_control.control.limits.contact_forces import decide_forces, exert_internal
 from opspace_control.control.problem.applied_forces import find_reducible_forces
 from opspace_control.control.problem.assembly import (
@@ -177,7 +177,8 @@ def resolve_within_bounds(data, any_resting, tau):
         write_residual(data, stack[WANTED], 0)
     if data.cycle.forces_decided:
         decide_forces(data, 0, False)
-    if any_resting or any_bound_counts(data, data.results.a_task):
+    a = data.results.a_task  # efforts are not known yet
+    if any_resting or any_active_is_there(data) or any_bound_passes(data, a, a):
         resolve_bounded(data, tau)
     elif data.cycle.forces_decided:
         exert_internal(data.scratch.bounded.contacts, stack[FORCE], stack[REACTION])

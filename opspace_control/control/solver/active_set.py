@@ -30,7 +30,7 @@ from opspace_control.control.solver.program import (
     is_dependent,
     unit_of_row,
 )
-from opspace_control.spatial.dense import add_scaled
+from opspace_control.spatial.dense import add_scaled, dot_product
 
 # A row counts as violated beyond this part of the terms that its value is the sum of, each
 # multiplier counted by the most that it can do to the row: rounding leaves some 1e-15 of them. With
@@ -43,7 +43,7 @@ VIOLATED = 1e-12
 @rare
 def start_active(program, rows, active):
     """Factorise the equality rows, then the bounds that were active before; return their number."""
-    state, count = active.state, 0
+    state, order, factor, count = active.state, active.order, active.factor, 0
     for bounds in (False, True):
         for r in range(rows):
             if bounds != (program.lower[r] < program.upper[r]):
@@ -52,17 +52,34 @@ def start_active(program, rows, active):
                     bound_of(program, state[r], r))):
                 state[r] = INACTIVE
                 continue
-            pivot = eliminate_active(
-                program, active.factor, active.order, count, r, active.column)
-            if is_dependent(program, r, pivot):
-                state[r] = INACTIVE if bounds else REDUNDANT
-                continue
-            append_row(active.factor, count, active.column, pivot)
             if not bounds:
                 state[r] = EQUALITY
-            active.order[count] = r
+            order[count] = r
             count += 1
+    k = 0
+    while k < count:  # by columns: the rows below do not wait for each other
+        r, column = order[k], factor[k]
+        pivot = program.G[r, r] + program.softness[r] - dot_product(column, column, k)
+        if is_dependent(program, r, pivot):
+            state[r] = REDUNDANT if state[r] == EQUALITY else INACTIVE
+            count = leave_out(factor, order, count, k)
+            continue
+        column[k] = 1.0 / math.sqrt(pivot)
+        for i in range(k + 1, count):
+            left = program.G[r, order[i]] - dot_product(factor[i], column, k)
+            factor[i, k] = left * column[k]
+        k += 1
     return count
+
+
+@rare
+def leave_out(factor, order, count, k):
+    """Move the rows after the k-th, of which the first k columns are written, up by one."""
+    for i in range(k + 1, count):
+        order[i - 1] = order[i]
+        for j in range(k):
+            factor[i - 1, j] = factor[i, j]
+    return count - 1
 
 
 @rare
@@ -140,16 +157,15 @@ def find_values(program, rows, active, count, y):
 @rare
 def most_violated(program, rows, active, size, y):
     """Return the most violated inactive row, or -1."""
-    worst, found = 0.0, -1
+    worst, per, found = 0.0, 1.0, -1  # by ``passed² / mobility``
     for r in range(rows):
         if active.state[r] != INACTIVE:
             continue
         passed = violation(program, y, size, r)
         if passed > 0.0:
-            mobility = program.G[r, r] + program.softness[r]
-            passed = passed / math.sqrt(mobility) if mobility > 0.0 else math.inf
-            if passed > worst:
-                worst, found = passed, r
+            mobility, square = max(program.G[r, r] + program.softness[r], 0.0), passed * passed
+            if square * per > worst * mobility:
+                worst, per, found = square, mobility, r
     return found
 
 
@@ -162,9 +178,9 @@ def first_to_leave(active, count, sign):
         state = active.state[active.order[k]]
         # A step takes ``sign * column`` off the forces; bounds keep ``state * force <= 0``.
         if is_bound(state) and state * sign * column[k] < 0.0:
-            t = max(-state * forces[k], 0.0) / (-state * sign * column[k])
-            if t < step:
-                step, found = t, k
+            left, rate = max(-state * forces[k], 0.0), -state * sign * column[k]
+            if left < step * rate:
+                step, found = left / rate, k
     return step, found
 
 

@@ -26,16 +26,14 @@ def factorise(M, count):
     Returns whether all pivots are positive; if not, the triangle is lost, and its first entry NaN,
     which stays visible in what is solved with it.
     """
-    for i in range(count):
-        for j in range(i + 1):
-            t = M[i, j] - dot_product(M[i], M[j], j)
-            if j < i:
-                M[i, j] = t * M[j, j]
-            elif t > 0.0:
-                M[i, i] = 1.0 / math.sqrt(t)
-            else:
-                M[0, 0] = math.nan
-                return False
+    for k in range(count):  # by columns: the rows below do not wait for each other
+        pivot = M[k, k] - dot_product(M[k], M[k], k)
+        if not pivot > 0.0:
+            M[0, 0] = math.nan
+            return False
+        M[k, k] = 1.0 / math.sqrt(pivot)
+        for i in range(k + 1, count):
+            M[i, k] = (M[i, k] - dot_product(M[i], M[k], k)) * M[k, k]
     return True
 
 
