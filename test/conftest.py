@@ -6,8 +6,11 @@ How the files are collected: in an order, and with launch_testing also where a f
 Those that take longest come first, so that workers end together. A fixture of several files.
 """
 
+import contextlib
 import gc
+import importlib
 import os
+from pathlib import Path
 
 import interface_package
 import pytest
@@ -33,7 +36,7 @@ LONGEST = (
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection():
+def pytest_collection(session):
     """
     Let the garbage collector leave alone what is collected.
 
@@ -42,10 +45,27 @@ def pytest_collection():
     """
     gc.disable()
     try:
+        import_in_turns(session.config)
         return (yield)
     finally:
         gc.freeze()
         gc.enable()
+
+
+def import_in_turns(config):
+    """
+    Import all test files if this is one of several workers, each of which begins elsewhere.
+
+    pytest compiles the assertions of a file that no worker has compiled yet, which takes longer
+    than to import it. What cannot be imported is told by the collection.
+    """
+    worker = getattr(config, 'workerinput', None)
+    if worker and not any('.py' in argument for argument in config.args):
+        names = sorted(path.stem for path in Path(__file__).parent.glob('test_*.py'))
+        first = int(worker['workerid'].removeprefix('gw')) * len(names) // worker['workercount']
+        for name in names[first:] + names[:first]:
+            with contextlib.suppress(Exception, pytest.skip.Exception):
+                importlib.import_module(name)
 
 
 def pytest_collection_modifyitems(items):
