@@ -106,9 +106,8 @@ def test_it_leaves_when_told_to_pull_and_to_move(rig):
     here = rig.poses[-1]
     goals = rig.network.publisher(PoseStamped, f'{CONTROLLER}/tip/target_pose')
     here.pose.position.z += 0.03
-    goals.publish(here)
-    rig.network.expect(lambda: rig.poses[-1] is not here and abs(
-        rig.poses[-1].pose.position.z - here.pose.position.z) < 1e-3, 20.0)
+    rig.network.send(goals, here, lambda: rig.poses[-1] is not here and abs(
+        rig.poses[-1].pose.position.z - here.pose.position.z) < 1e-3)
     rig.run(0.1)
     assert rig.pressed() == 0.0
     rig.set('tip.force_axes', 'z')
@@ -135,7 +134,7 @@ def test_a_yielding_task_is_pushed_by_what_presses_it(rig):
     goal = rig.poses[-1]
     surface = goal.pose.position.z
     goal.pose.position.z = surface - 0.03
-    goals.publish(goal)
+    rig.network.send(goals, goal, rig.pressed)
     rig.run(2.0)
     depth = rig.poses[-1].pose.position.z - goal.pose.position.z
     assert depth > 0.01
