@@ -125,7 +125,7 @@ def test_a_marker_that_cannot_be_used_is_named_and_the_others_count(scene):
     scene.send(elliptic, arrow, scene.marker(post.position, (0.1, 0.1, 1.0), Marker.CYLINDER),
                flat, lost)
     for text in ("'thing/1': The sphere is an ellipsoid", "'thing/2': A marker of type 0",
-                 "'thing/3': The shape 'thing/3' has the size", "'nowhere'"):
+                 "'thing/3': shape 'thing/3': size = ", "'nowhere'"):
         assert scene.said(text), text
     # The post is there: the hand stops before it.
     scene.robot.send_goal('left', 'l_hand', [0.3, 0.0, 0.0])
@@ -149,7 +149,7 @@ def test_shapes_by_parameters_and_what_may_touch(network, described):  # noqa: F
     def height():
         return (scene.hand() - place)[2]
 
-    assert scene.set(table__kind='sphere').startswith("The size of the shape 'table'")
+    assert scene.set(table__kind='sphere').startswith("shape 'table': size = ")
     assert 'table.pose' in scene.set(table__kind='box', table__pose=[0.0] * 7)
     assert "'tabel'" in scene.set(right__may_touch=['tabel'])
     assert scene.set(
