@@ -131,9 +131,9 @@ def tabulate_goals(doc, page, name, goals, robots, seek, table):
     rows = []
     with ProcessPoolExecutor() as pool:
         for robot, random_goals in robots:
-            print(robot.name, file=sys.stderr, flush=True)
             outcomes = pool.map(partial(seek, robot), random_goals(arguments.goals))
             rows.append((robot, *zip(*outcomes, strict=True)))
+            print(table(rows[-1:]), file=sys.stderr, flush=True)
     text = table(rows)
     print(text)
     if arguments.write:

@@ -158,9 +158,10 @@ def test_friction_is_found(identified):
 
 def test_efforts_of_held_out_samples_are_told(identified):
     out = identified[0]
-    rows = re.findall(r'^  (panda_joint\d) .* ([\d.]+) N·m +([\d.]+) N·m$', out, re.MULTILINE)
+    rows = re.findall(r'^  (panda_joint\d) .* ([\d.]+) N·m +([\d.]+) N·m +([\d.]+) N·m$', out,
+                      re.MULTILINE)
     assert len(rows) == 7
-    for name, before, after in rows:
+    for name, before, after, _ in rows:
         assert float(after) < 0.1 * float(before), name
 
 
@@ -211,6 +212,55 @@ def test_a_hand_arrives_with_what_is_identified(identified):
     assert reach(urdf.read_text(), friction, plant) < 1e-3
 
 
+def test_thresholds_tell_a_push_and_nothing_else(identified):
+    """
+    In another motion the observer of the identified robot stays below them all.
+
+    20 N at the hand, the weight of two kilograms, are told within 20 ms.
+    """
+    _, parameters, urdf, _ = identified
+    model = RobotModel.from_urdf(urdf.read_text(), locked_joints=LOCKED)
+    thresholds, free = np.full(model.nv, np.inf), ~model.locked
+    for joint, numbers in read(parameters)['observer']['joints'].items():
+        thresholds[model.dof_index(joint)] = numbers['threshold']
+    assert np.isfinite(thresholds[free]).all()
+    # Twice the friction, if its sign is not known as a joint stops, and a margin.
+    assert (thresholds[free] < 5.0 * FRICTION * model.effort_limits[free]).all()
+    friction = read(parameters)['drive_friction']
+    del friction['fraction']
+    friction = {quantity: {joint: numbers[quantity] for joint, numbers in friction.items()}
+                for quantity in ('coulomb', 'viscous')}
+    plant = SimulatedRobot(with_friction(with_masses(URDF, 3), FRICTION), timestep=1e-3,
+                           locked_joints=LOCKED)
+    plant.reset(positions={'panda_joint2': -0.4, 'panda_joint4': -2.0, 'panda_joint6': 1.7})
+    task = PoseTask('panda_hand_tcp', max_linear_velocity=0.4, max_angular_velocity=1.5)
+    controller = OperationalSpaceController(model, [task], limits=JointLimits(model))
+    controller.drive_friction = DriveFriction(model, **friction)
+    observer = controller.momentum_observer(50.0)
+    state = RobotState(model, plant.positions, plant.velocities)
+    home = model.forward_kinematics(state, task.frame)[task.frame]
+    exerted = np.zeros(model.nv)
+
+    def step(push=0.0):
+        nonlocal exerted
+        state.update(plant.positions, plant.velocities)
+        observer.update(state, exerted, 1e-3)
+        torque = controller.compute_torque(state)
+        exerted = torque - controller.drive_friction.effort
+        plant.set_effort(torque)
+        plant.apply_wrench(task.frame, [0.0, 0.0, -push, 0.0, 0.0, 0.0])
+        plant.step()
+        return abs(observer.residual) - thresholds
+    for number in range(4):
+        goal = home.copy()
+        goal[:3, 3] += 0.2 * np.random.default_rng(number).uniform(-1.0, 1.0, 3)
+        task.set_target(goal)
+        for _ in range(1500):
+            assert (step() < 0.0).all()
+    told = next(k for k in range(100) if (step(20.0) > 0.0).any())
+    assert told <= 20
+
+
 def test_files_are_not_replaced_unasked(identified, run, capsys):
     assert main(['identify', str(run[0])]) == 1
     assert 'exists' in capsys.readouterr().err
@@ -248,7 +298,7 @@ def test_a_joint_that_friction_keeps_from_moving_is_named(folder, motion, capsys
     # Nor is there a payload.
     main(['identify', str(path), '--payload', 'panda_hand', '--force'])
     assert "No payload of 'panda_hand'" in capsys.readouterr().out
-    assert list(read(folder / 'stuck.identified.yaml')) == ['drive_friction']
+    assert list(read(folder / 'stuck.identified.yaml')) == ['drive_friction', 'observer']
 
 
 def test_a_motion_by_the_parameter_file_of_the_nodes(folder, capsys):
@@ -298,7 +348,7 @@ def test_friction_alone_and_what_is_refused(folder, run, capsys):
     output = folder / 'friction.yaml'
     path = str(run[0])
     main(['identify', path, '--friction-only', '--output', str(output)])
-    assert list(read(output)) == ['drive_friction']
+    assert list(read(output)) == ['drive_friction', 'observer']
     capsys.readouterr()
     assert main(['identify', path, '--links', 'no_link', '--force']) == 1
     assert 'no_link' in capsys.readouterr().err

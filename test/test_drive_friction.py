@@ -57,20 +57,40 @@ def test_the_sign_is_that_of_the_motion_that_the_efforts_would_cause(held, known
         controller.disturbance = DisturbanceObserver(1e3, max_force=1e3, max_moment=1e3)
         controller.compute_torque(state)
         controller.disturbance.apply(controller.compute_torque(state) + 1.0)
-    law = controller.compute_torque(state).copy()
+    for _ in range(1000):  # until nothing fades any more
+        law = controller.compute_torque(state).copy()
     if known:
         controller.disturbance.frozen = True
         assert abs(controller.disturbance.rejected['l_hand']).max() > 0.1
         law = controller.compute_torque(state).copy()
-    friction = controller.drive_friction = DriveFriction(model, **NUMBERS)
-    tau = controller.compute_torque(state)
+    numbers = NUMBERS | {'slip_velocity': 30.0}  # so that the sign is smooth here
+    friction = controller.drive_friction = DriveFriction(model, **numbers)
+    for _ in range(150):  # until the filter of the motion has followed
+        tau = controller.compute_torque(state)
     np.testing.assert_allclose(tau - friction.effort, law, atol=1e-9)
     if held:
         a, _ = closed_chain_dynamics(model, state, law, [Closure('r_hand')])
     else:
         a = model.forward_dynamics(state, law)
-    assert abs(np.tanh(a)).max() > 0.01
-    np.testing.assert_allclose(friction.effort, overcome(state.v, a, NUMBERS), atol=1e-6)
+    assert abs(np.tanh(0.4 * a / 30.0)).max() > 0.1
+    np.testing.assert_allclose(friction.effort, overcome(state.v, a, numbers), atol=1e-6)
+
+
+def test_the_motion_is_filtered():
+    """Noise of the velocity gives friction no other sign; a filter of 200/s, from zero on."""
+    model = sample('dual_arm').model
+    state = random_state(model, 1, speed=0.1)
+    controller = OperationalSpaceController(
+        model, [], limits=JointLimits(model, acceleration=1e3), effort_limits=np.inf)
+    law = controller.compute_torque(state)
+    friction = controller.drive_friction = DriveFriction(
+        model, coulomb=2.0, slip_velocity=30.0, horizon=0.4)
+    motion = state.v + 0.4 * model.forward_dynamics(state, law)
+    for k in range(1, 20):
+        controller.compute_torque(state, dt=2e-3)
+        left = 1.0 / (1.0 + 200.0 * 2e-3)**k
+        np.testing.assert_allclose(
+            friction.effort, 2.0 * np.tanh((1.0 - left) * motion / 30.0), atol=1e-9)
 
 
 def test_efforts_of_law_and_friction_are_within_the_limits():

@@ -17,8 +17,10 @@ from opspace_control.errors import OpspaceError
 from opspace_control.identification.description import with_inertias
 from opspace_control.identification.excitation import EFFORT, REACH, SPEED, exciting_motion
 from opspace_control.identification.fit import identify
+from opspace_control.identification.inertia import body_of_parameters
 from opspace_control.identification.samples import CUTOFF, SLOW, motion_samples
-from opspace_control.model.bodies import carry
+from opspace_control.identification.thresholds import collision_thresholds, moving_residuals
+from opspace_control.model.bodies import Payload, carry
 from opspace_control.model.urdf import urdf_text
 
 _DESCRIPTION = """\
@@ -102,7 +104,6 @@ def _parser():
 def _identify(options, arguments):
     from opspace_control.ros.parameters.controller_parameters import table_of
     from opspace_control.ros.parameters.robot import make_model
-    from opspace_control.ros.parameters.task_blocks import read_payload
     from opspace_control.runs.motion import read_motion
     from opspace_control.runs.run import Run
 
@@ -120,24 +121,25 @@ def _identify(options, arguments):
     efforts = motion.commanded if options.effort == 'commanded' else motion.measured
     samples = motion_samples(model, motion.time, motion.q, np.where(model.active, efforts, np.nan),
                              cutoff=options.cutoff, slow=options.slow, valid=motion.valid)
-    nodes = model.nodes.copy()
-    carry(nodes, model.nodes, [
-        (model.frames[model.frame_index(parameters[f'{name}.frame'] or name)],
-         read_payload(name, parameters)) for name in parameters['payloads']])
-    found = identify(model, samples, links=links, payload=options.payload, nodes=nodes,
-                     friction=_known_friction(model, parameters))
+    found = identify(
+        model, samples, links=links, payload=options.payload, nodes=_loaded(model, parameters),
+        friction=_known_friction(model, parameters))
+    text = with_inertias(run.robot, model, found.bodies) if of_links else run.robot
+    load = [] if of_links else [(options.payload, body) for body in found.bodies]
+    thresholds = _thresholds(make_model(text, parameters)[0], motion, efforts, parameters, found,
+                             load)
     made_by = 'opspace identify ' + shlex.join(map(str, arguments))
     with writing(path):
         path.write_text(parameter_file(found, model, run.controller, options.payload,
-                                       parameters['payloads'], made_by))
+                                       parameters['payloads'], thresholds, made_by))
     written = [path]
     if of_links:
         with writing(urdf):
-            urdf.write_text(with_inertias(run.robot, model, found.bodies))
+            urdf.write_text(text)
         written.append(urdf)
     print(f'{run.path}: {model.name}, {motion.time[-1]:.1f} s at {motion.rate:.0f} Hz, '
           f'{options.effort} efforts')
-    print('\n'.join(report(found, model)))
+    print('\n'.join(report(found, model, thresholds)))
     if options.payload and not found.bodies:
         print(f"  No payload of '{options.payload}' can be told from zero.")
     print(f'Written: {", ".join(map(str, written))}')
@@ -158,6 +160,30 @@ def _check(run, parameters, options):
                            'efforts.', cure='Use --effort measured.')
     if parameters['grasps'] or parameters['contacts']:
         print('There are grasps or contacts: what touched the robot falsifies the fit.')
+
+
+def _loaded(model, parameters, load=()):
+    """Return the model's nodes, (n,), with its payloads and others: pairs of a link, a body."""
+    from opspace_control.ros.parameters.task_blocks import read_payload
+
+    nodes = model.nodes.copy()
+    payloads = [(parameters[f'{name}.frame'] or name, read_payload(name, parameters))
+                for name in parameters['payloads']]
+    payloads += [(link, Payload(*body_of_parameters(body.after))) for link, body in load]
+    carry(nodes, model.nodes, [
+        (model.frames[model.frame_index(link)], payload) for link, payload in payloads])
+    return nodes
+
+
+def _thresholds(model, motion, efforts, parameters, found, load):
+    """Return residuals beyond which something touches the robot, (nv,); NaN where unknown."""
+    if not parameters['observer.rate'] > 0.0:
+        return np.full(model.nv, np.nan)
+    residuals = moving_residuals(
+        model, motion, np.where(model.active, efforts, np.nan), rate=parameters['observer.rate'],
+        coulomb=np.nan_to_num(found.coulomb), viscous=np.nan_to_num(found.viscous),
+        nodes=_loaded(model, parameters, load))
+    return collision_thresholds(residuals, found.coulomb)
 
 
 def _known_friction(model, parameters):

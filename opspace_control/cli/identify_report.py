@@ -13,17 +13,23 @@ _PLACES = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)  # of an inertia, as pa
 _NONE = 1e-6
 
 
-def parameter_file(found, model, controller, payload, payloads, made_by):
+def parameter_file(found, model, controller, payload, payloads, thresholds, made_by):
     """
     Return the text of a parameter file with the friction, and with a payload, of a fit.
 
-    ``payload`` is its link, or None, ``payloads`` the names of those that the node has already.
+    ``payload`` is its link, or None, ``payloads`` the names of those that the node has already;
+    ``thresholds`` (nv,) are those of collisions, NaN where unknown.
     """
     lines = [f'# Made by {made_by}', f'/**/{controller.rpartition("/")[2]}:',
              '  ros__parameters:', '    drive_friction:', '      fraction: 1.0']
     moved = np.flatnonzero(np.isfinite(found.coulomb))
     lines += [f'      {model.dof_names[dof]}: {{coulomb: {_number(found.coulomb[dof])}, '
               f'viscous: {_number(found.viscous[dof])}}}' for dof in moved]
+    watched = np.flatnonzero(np.isfinite(thresholds))
+    if len(watched):
+        lines += ['    observer:', '      joints:']
+        lines += [f'        {model.dof_names[dof]}: {{threshold: {_number(thresholds[dof])}}}'
+                  for dof in watched]
     if payload and found.bodies:
         name, count = 'payload', 2
         while name in payloads:
@@ -36,20 +42,21 @@ def parameter_file(found, model, controller, payload, payloads, made_by):
     return '\n'.join([*lines, ''])
 
 
-def report(found, model):
-    """Return the lines of a report about an `Identification`."""
+def report(found, model, thresholds):
+    """Return the lines of a report about an `Identification`, and about thresholds (nv,)."""
     fitted, validation = found.counts
     told = found.conditioning
     lines = [f'  {fitted} efforts of joints fitted, {validation} held out; {told.parameters} '
              f'parameters make {told.rank} combinations that the motion tells, condition number '
              f'{told.condition:.3g}', '']
-    rows = [('joint', 'Coulomb', 'viscous', 'error before', 'after')]
+    rows = [('joint', 'Coulomb', 'viscous', 'error before', 'after', 'collision')]
     for dof in np.flatnonzero(np.isfinite(found.coulomb)):
         unit = 'N' if model.slides[dof] else 'N·m'
         rows.append((model.dof_names[dof],
                      f'{found.coulomb[dof]:.3g} ± {found.coulomb_deviation[dof]:.1g} {unit}',
                      f'{found.viscous[dof]:.3g} ± {found.viscous_deviation[dof]:.1g}',
-                     *(f'{values[dof]:.3g} {unit}' for values in (found.before, found.after))))
+                     *(f'{values[dof]:.3g} {unit}'
+                       for values in (found.before, found.after, thresholds))))
     lines += _table(rows)
     still = model.names_of(~np.isfinite(found.coulomb))
     if still:

@@ -60,7 +60,7 @@ class Disturbance(NamedTuple):
     flags: np.ndarray  # (4,) int: whether there is a last state; whether the forces are frozen;
     #                    whether ``RESIDUAL_TORQUE`` is that of this cycle; whether the last one has
     #                    found accelerations
-    rate: np.ndarray  # (1,) of the filter of forces, 1/s
+    rate: np.ndarray  # (2,) of the filter of forces, 1/s; what it follows in this cycle
     tasks: np.ndarray  # (t, 14) force of each task that compensates, along its axes, N and N m; its
     #                    greatest force and moment, N and N m, -1: it does not compensate; the
     #                    filtered force and moment without these bounds

@@ -52,7 +52,7 @@ class DisturbanceObserver:
 
     def __init__(self, rate, *, max_force, max_moment, tasks=None):
         self._tasks = None if tasks is None else tuple(tasks)
-        self._rate, self._bounds, self._data = np.empty(1), np.empty(2), None
+        self._rate, self._bounds, self._data = np.zeros(2), np.empty(2), None
         self.set(rate=rate, max_force=max_force, max_moment=max_moment)
 
     def set(self, *, rate=None, max_force=None, max_moment=None):
@@ -69,7 +69,7 @@ class DisturbanceObserver:
                     name == 'rate' and not 0.0 < number < math.inf)):
                 raise ControlError(f'{name} of a disturbance observer is {value!r}.', value=value,
                                    cure='Give a positive number; bounds may be 0 or inf.')
-        numbers = [*self._rate, *self._bounds]
+        numbers = [self._rate[0], *self._bounds]
         self._rate[0], *self._bounds[:] = (
             old if value is None else float(value)
             for old, value in zip(numbers, given.values(), strict=True))

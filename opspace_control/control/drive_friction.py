@@ -10,7 +10,11 @@ from opspace_control.compiled import called, inlined
 from opspace_control.control.data import Bounds
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.control.stack.disturbance import BOUND
-from opspace_control.dynamics.drive_friction import friction_level, overcoming_effort
+from opspace_control.dynamics.drive_friction import (
+    MOTION_RATE,
+    friction_level,
+    overcoming_effort,
+)
 from opspace_control.dynamics.force_propagation import is_group, is_idle
 from opspace_control.dynamics.responses import apply_wrenches, forward_response
 from opspace_control.model.nodes import ACTIVE
@@ -41,6 +45,13 @@ def acts(friction):
     return largest > 0.0
 
 
+@called
+def restart_friction(friction):
+    """Forget the motion, as after a time without control."""
+    for k in range(friction.size):
+        friction[k].motion = 0.0
+
+
 @inlined
 def rejecting_forces(demand, robot, scratch, moving):
     """
@@ -65,7 +76,7 @@ def rejecting_forces(demand, robot, scratch, moving):
 
 
 @called
-def overcome_friction(friction, robot, demand, results, scratch, v, tau):
+def overcome_friction(friction, cycle, robot, demand, results, scratch, v, tau):
     """
     Add the efforts that overcome friction to those of the law, (nv,), and note them.
 
@@ -75,6 +86,7 @@ def overcome_friction(friction, robot, demand, results, scratch, v, tau):
     if not acts(friction):
         return
     nodes, a = robot.nodes, results.a_task
+    gain = MOTION_RATE * cycle.dt / (1.0 + MOTION_RATE * cycle.dt)
     if demand.disturbance.flags.size > 0:
         rejecting_forces(demand, robot, scratch, scratch.moving)
         apply_wrenches(nodes, robot.states, robot.points, robot.supports, scratch.moving,
@@ -85,5 +97,5 @@ def overcome_friction(friction, robot, demand, results, scratch, v, tau):
         k = nodes[i].v_index
         if k >= 0:
             if nodes[i].status == ACTIVE:
-                friction[k].effort = overcoming_effort(friction[k], v[k], a[k])
+                friction[k].effort = overcoming_effort(friction[k], v[k], a[k], gain)
             tau[k] += friction[k].effort

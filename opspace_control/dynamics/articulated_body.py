@@ -72,15 +72,14 @@ def eliminate_node(nodes, i, states):
     """
     node, s = nodes[i], states[i]
     U = s.U
-    inverse_D = 0.0
     if node.status == LOCKED:
+        s.inverse_D = 0.0
         for r in range(6):
             U[r] = 0.0
     else:
-        s.D = joint_inertia(s.IA, s.S, U) + node.armature
-        inverse_D = 1.0 / s.D
+        s.inverse_D = 1.0 / (joint_inertia(s.IA, s.S, U) + node.armature)
     if node.parent >= 0:
-        propagate_inertia(s.IA, U, inverse_D, states[node.parent].IA)
+        propagate_inertia(s.IA, U, s.inverse_D, states[node.parent].IA)
 
 
 @kernel

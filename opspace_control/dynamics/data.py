@@ -19,7 +19,7 @@ NODE_STATE = np.dtype([
     ('Ic', np.float64, (3, 3)),   # rotational inertia about it, kg m²
     ('IA', np.float64, (6, 6)),   # articulated-body inertia, [CK00] (20); composite in the CRBA
     ('U', np.float64, (6,)),      # IA S
-    ('D', np.float64),            # Sᵀ IA S, [CK00] (21)
+    ('inverse_D', np.float64),    # 1 / Sᵀ IA S, [CK00] (21); 0 at a locked joint
     ('u', np.float64),            # force that accelerates a passive joint, N m or N
     ('IP', np.float64, (6, 6)),   # articulated-body inertia, passive joints free and all others
                                   # locked, [JR94] (4.8)

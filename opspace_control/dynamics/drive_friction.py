@@ -19,6 +19,7 @@ DRIVE_FRICTION = np.dtype([
     ('viscous', np.float64),    # N·m·s/rad or N·s/m
     ('slip_velocity', np.float64),  # at which three quarters of the friction act, rad/s or m/s
     ('horizon', np.float64),    # s
+    ('motion', np.float64),     # v + T q̈ behind its filter, rad/s or m/s
     ('level', np.float64),      # dry friction at the velocity of the cycle, without its sign
     ('effort', np.float64),     # that overcame it in the last cycle, N·m or N
 ], align=True)
@@ -28,6 +29,9 @@ NO_DRIVE_FRICTION = np.empty(0, DRIVE_FRICTION)
 SLIP_VELOCITY = 0.1  # rad/s or m/s
 HORIZON = 0.4  # s, longer than 1 / kd of tasks and posture
 STRIBECK_VELOCITY = 0.05  # rad/s or m/s, of harmonic drives
+# Of the filter of v + T q̈, 1/s. With half of it one of six pairs of goals of Talos' hands takes
+# 4.0 s instead of 1.6, without a filter another 4.5 s instead of 2.6.
+MOTION_RATE = 200.0
 
 
 @inlined
@@ -41,10 +45,14 @@ def friction_level(dof, v):
 
 
 @inlined
-def overcoming_effort(dof, v, acceleration):
-    """Return the effort that overcomes friction of a ``level``, see `DriveFriction`."""
-    heading = math.tanh((v + dof.horizon * acceleration) / dof.slip_velocity)
-    return dof.level * heading + dof.viscous * v
+def overcoming_effort(dof, v, acceleration, gain):
+    """
+    Return the effort that overcomes friction of a ``level``, see `DriveFriction`.
+
+    ``gain`` is the part of a difference that the filter of the motion follows in this cycle.
+    """
+    dof.motion += gain * (v + dof.horizon * acceleration - dof.motion)
+    return dof.level * math.tanh(dof.motion / dof.slip_velocity) + dof.viscous * v
 
 
 class DriveFriction(DofQuantities):
@@ -61,7 +69,9 @@ class DriveFriction(DofQuantities):
     the horizon T, q̈ being the acceleration that the law's efforts would cause: joints that stick
     are set in motion, and those that arrive are braked by their friction. No velocity has to be
     exactly zero for that. With T longer than 1 / kd of tasks and posture noise of the velocity does
-    not move a joint, and friction that is less than assumed makes no oscillation.
+    not move a joint, and friction that is less than assumed makes no oscillation. ``v + T q̈``
+    passes a filter of the first order, of 200/s, since noise would give it another sign in each
+    cycle.
 
     A number is for all dofs, an array (nv,) is in the order of ``dof_names``, a dict names joints
     or dofs. Raises a ModelError for an unknown name, a wrong number of numbers, one that is not

@@ -137,7 +137,7 @@ def cross_center(i, passively, support, nodes, states, point):
     if passively and node.status == PASSIVE:
         carry_forces(F, s.S, s.UP, 1.0 / s.DP, point.K)
     elif not passively and node.status != LOCKED:
-        carry_forces(F, s.S, s.U, 1.0 / s.D, point.K)
+        carry_forces(F, s.S, s.U, s.inverse_D, point.K)
     if node.parent >= 0:
         outer = states[node.parent].FP if passively else states[node.parent].F
         for r in range(6):
@@ -196,7 +196,7 @@ def cross_node(nodes, i, passively, crossing, states, carried, mobility, couplin
     moves = status == PASSIVE if passively else status != LOCKED
     inverse_D = 0.0
     if moves:
-        inverse_D = 1.0 / s.DP if passively else 1.0 / s.D
+        inverse_D = 1.0 / s.DP if passively else s.inverse_D
     for k in range(1, crossing[i, 0, 0] + 1):
         e, support = crossing[i, k, 0], crossing[i, k, 1]
         point = carried[e]

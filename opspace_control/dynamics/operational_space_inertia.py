@@ -170,7 +170,7 @@ def response_columns(nodes, states, K, X, A):
                 if parent >= 0:
                     for r in range(6):
                         x -= s.U[r] * A[parent, r, k]
-                x /= s.D
+                x *= s.inverse_D
             for r in range(6):
                 A[i, r, k] = s.S[r] * x
                 if parent >= 0:

@@ -89,18 +89,21 @@ def respond_to_forces(nodes, states, moved, joint_force):
         s.u = 0.0
         if moved is None or moved[i]:
             if node.status != LOCKED:
-                s.u = (joint_force[node.v_index] + dot(s.z, s.S)) / s.D
+                s.u = (joint_force[node.v_index] + dot(s.z, s.S)) * s.inverse_D
             if node.parent >= 0:
                 outer = states[node.parent].z
                 put(outer, 0, six(outer, 0) + six(s.z, 0) - s.u * six(s.U, 0))
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
         for r in range(6):
-            s.z[r] = s.B[r] = 0.0
+            s.z[r] = 0.0
         if node.parent >= 0:
             put(s.B, 0, six(states[node.parent].B, 0))
+        else:
+            for r in range(6):
+                s.B[r] = 0.0
         if node.status != LOCKED and (moved is None or moved[i]):
-            s.u -= dot(s.U, s.B) / s.D
+            s.u -= dot(s.U, s.B) * s.inverse_D
             put(s.B, 0, six(s.B, 0) + s.u * six(s.S, 0))
 
 
@@ -125,13 +128,13 @@ def project_unit_torque(nodes, node, states, projection):
     projection[:] = 0.0
     projection[node] = 1.0
     z = states[node].z
-    put(z, 0, (-1.0 / states[node].D) * six(states[node].U, 0))
+    put(z, 0, -states[node].inverse_D * six(states[node].U, 0))
     i = nodes[node].parent
     while i >= 0:
         if nodes[i].status != LOCKED:
             s = states[i]
             projection[i] = dot(z, s.S)
-            put(z, 0, six(z, 0) - (projection[i] / s.D) * six(s.U, 0))
+            put(z, 0, six(z, 0) - (projection[i] * s.inverse_D) * six(s.U, 0))
         i = nodes[i].parent
 
 
@@ -146,7 +149,7 @@ def project_torques(nodes, states, torque, projection):
         projection[i] = 0.0
         if node.status != LOCKED:
             projection[i] = torque[node.v_index] + dot(s.z, s.S)
-            put(s.z, 0, six(s.z, 0) - (projection[i] / s.D) * six(s.U, 0))
+            put(s.z, 0, six(s.z, 0) - (projection[i] * s.inverse_D) * six(s.U, 0))
         if node.parent >= 0:
             add_six(states[node.parent].z, s.z)
 
@@ -163,11 +166,7 @@ def add_acceleration(B, p, sign, a):
 
 @inlined
 def project_unit_acceleration(nodes, node, states, projection, torque):
-    """
-    Project the torques that accelerate one joint by 1 on all joints, (n,).
-
-    ``torque`` (nv,) receives these torques, the joint's column of A.
-    """
+    """Write the column of A of one joint, its torques (nv,), and their projection on all, (n,)."""
     projection[:] = 0.0
     torque[:] = 0.0
     S = states[node].S
@@ -178,7 +177,7 @@ def project_unit_acceleration(nodes, node, states, projection, torque):
             s.z[r] = 0.0
         add_inertial_force(nodes[i].mass, s.c, s.Ic, S, s.z)
         if nodes[i].status != LOCKED:
-            projection[i] = s.D if i == node else dot(s.U, S)
+            projection[i] = 1.0 / s.inverse_D if i == node else dot(s.U, S)
     for i in range(end - 1, node - 1, -1):
         if nodes[i].v_index >= 0:
             torque[nodes[i].v_index] = dot(states[i].z, states[i].S)

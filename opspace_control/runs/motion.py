@@ -21,6 +21,8 @@ class RecordedMotion:
     """(k,) s of the clock of the joint states, from zero, evenly spaced by their period."""
     q: np.ndarray
     """(k, nq) rad or m; joints that turn freely do not wrap."""
+    v: np.ndarray
+    """(k, nv) rad/s or m/s as the joint states tell them; of joints without, from positions."""
     commanded: np.ndarray
     """(k, nv) N·m or N, NaN of joints without a command."""
     measured: np.ndarray
@@ -56,7 +58,7 @@ def read_motion(run, model, joints):
     for topic, _, message in run.messages({run.states, run.commands}):
         if topic == run.states:
             stamps.append(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
-            rows.append((message.name, message.position, message.effort))
+            rows.append((message.name, message.position, message.velocity, message.effort))
         elif run.topics[topic] == JOINT_STATE:
             commands.append((message.name, message.effort))
         else:
@@ -65,30 +67,32 @@ def read_motion(run, model, joints):
         raise RunError(f'{run.path} has {len(rows)} joint states and {len(commands)} commands.',
                        path=str(run.path), cure='Record while the controller is active.')
     q = np.tile(named_posture(model, {}), (len(rows), 1))
-    measured, commanded = (np.full((len(part), model.nv), np.nan) for part in (rows, commands))
-    for k, (names, positions, efforts) in enumerate(rows):
-        _fill(q[k], {name: model.q_index[dofs[0]] for name, dofs in model.joint_dofs.items()},
-              names, positions)
-        _fill(measured[k], {name: dofs[0] for name, dofs in model.joint_dofs.items()},
-              names, efforts)
+    v, measured, commanded = (np.full((len(part), model.nv), np.nan)
+                              for part in (rows, rows, commands))
+    places = {name: dofs[0] for name, dofs in model.joint_dofs.items()}
+    coordinates = {name: model.q_index[place] for name, place in places.items()}
+    for k, (names, positions, velocities, efforts) in enumerate(rows):
+        _fill(q[k], coordinates, names, positions)
+        _fill(v[k], places, names, velocities)
+        _fill(measured[k], places, names, efforts)
     for k, (names, efforts) in enumerate(commands):
-        _fill(commanded[k], {name: dofs[0] for name, dofs in model.joint_dofs.items()},
-              names, efforts)
+        _fill(commanded[k], places, names, efforts)
     sent = 1e-9 * (run.sent[run.states] - run.start)
     stamps = np.array(stamps)
     fresh = np.r_[True, np.diff(stamps) > 0.0]
     if fresh.sum() < 0.5 * len(stamps):  # drivers that leave stamps empty
         stamps, fresh = sent, np.r_[True, np.diff(sent) > 0.0]
-    stamps, sent, q, measured = (values[fresh] for values in (stamps, sent, q, measured))
+    stamps, sent, q, v, measured = (values[fresh] for values in (stamps, sent, q, v, measured))
     free = model.q_index[model.turns_freely]
     q[:, free] = np.unwrap(q[:, free], axis=0)
     when = np.interp(1e-9 * (run.sent[run.commands] - run.start), sent, stamps)
     period = float(np.median(np.diff(stamps)))
     begin, end = max(stamps[0], when[0]), min(stamps[-1], when[-1])
     time = begin + period * np.arange(max(2, int((end - begin) / period)))
-    q, measured = (_interpolated(time, stamps, values) for values in (q, measured))
+    q, v, measured = (_interpolated(time, stamps, values) for values in (q, v, measured))
+    v = np.where(np.isnan(v), np.gradient(q[:, model.q_index], period, axis=0), v)
     commanded = _interpolated(time, when + 0.5 * float(np.median(np.diff(when))), commanded)
-    return RecordedMotion(time - time[0], q, commanded, measured,
+    return RecordedMotion(time - time[0], q, v, commanded, measured,
                           _regular(time, stamps) & _regular(time, when))
 
 

@@ -12,6 +12,7 @@ import math
 
 from opspace_control.compiled import called, kernel
 from opspace_control.control.brake_law import gravity_hold
+from opspace_control.control.drive_friction import restart_friction
 from opspace_control.control.goals import clear_goals, forget_forces
 from opspace_control.control.stack.disturbance import (
     apply_torque,
@@ -133,6 +134,7 @@ def resume(servo):
         clear_goals(servo.demand)
         forget_forces(servo.demand)
     restart_observer(servo.demand.disturbance)
+    restart_friction(servo.demand.friction)
     start_from_zero(servo.ramps)
 
 
@@ -203,6 +205,7 @@ def restart(servo, now):
         servo.efforts[k].effort, servo.exerted[k] = math.nan, 0.0
     forget_forces(servo.demand)
     restart_observer(servo.demand.disturbance)
+    restart_friction(servo.demand.friction)
     start_from_zero(servo.ramps)
 
 

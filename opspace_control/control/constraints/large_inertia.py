@@ -195,7 +195,7 @@ def correct_reference(contacts, nodes, states, x):
         for i in range(nodes.size - 1, -1, -1):
             s = states[i]
             if nodes[i].status != LOCKED:
-                u = dot(s.z, s.S) / s.D
+                u = dot(s.z, s.S) * s.inverse_D
                 for r in range(6):
                     s.z[r] -= s.U[r] * u
                 for t in range(x.size):

@@ -23,7 +23,7 @@ no axis of motion along which a task could compensate.
 import math
 
 from opspace_control.compiled import called
-from opspace_control.control.stack.disturbance import EXPECTED, FOUND, GRASPS, rejects
+from opspace_control.control.stack.disturbance import EXPECTED, FOUND, GAIN, GRASPS, rejects
 
 # Part of an effort limit that ε may take. Two joints of Talos at rest at their limits, friction
 # being 3 %, leave a hand turned by 4.2 degrees with 0.15, by 0.25 degrees with 0.3 and 0.5.
@@ -43,16 +43,16 @@ def observe_motion(disturbance, cycle, robot, bounds, keeps, v, a):
     if flags.size == 0:
         return
     unexpected, last = disturbance.unexpected[0], disturbance.unexpected[1]
-    gain = -math.expm1(-disturbance.rate[0] * cycle.dt)
+    gain = disturbance.rate[GAIN]
     measured = flags[EXPECTED] != 0 and flags[FOUND] != 0 and flags[FOUND] != GRASPS and (
         cycle.limited == 0 and rejects(disturbance.tasks))
     for k in range(v.size):
         new = (v[k] - last[k]) / cycle.dt - a[k] if measured else 0.0
         if not math.isfinite(new):
             new = 0.0
-        limit = FRICTION_SHARE * bounds.efforts[k]
-        D = robot.states[bounds.joints[k].node].D
-        most = limit / D if D > 0.0 and math.isfinite(limit) else 0.0
+        most = FRICTION_SHARE * bounds.efforts[k] * robot.states[bounds.joints[k].node].inverse_D
+        if not math.isfinite(most):
+            most = 0.0
         unexpected[k] = min(max(unexpected[k] + gain * (new - unexpected[k]), -most), most)
         last[k] = v[k]
     flags[EXPECTED] = 1 if keeps else 0

@@ -79,7 +79,7 @@ def find_inverse_cost(data):
     project_torques(robot.nodes, robot.states, applied.effort, projection)
     for i in range(projection.size):
         if projection[i] != 0.0:
-            power += projection[i] ** 2 / robot.states[i].D
+            power += projection[i] ** 2 * robot.states[i].inverse_D
     if power > _NOTHING:
         applied.inverse_cost[0] = 1.0 / (SHARE_COST * power)
     return power > _NOTHING

@@ -122,7 +122,7 @@ def couple_row(data, w):
     for i in range(n):
         response[i] = 0.0
         if projection[w, i] != 0.0:  # NaN stays
-            response[i] = projection[w, i] / states[i].D
+            response[i] = projection[w, i] * states[i].inverse_D
             add_scaled(coupling, response[i], K[i], coupling.size)
     for x in range(w + 1):
         gram[x] = dot_product(projection[x], response, n)

@@ -44,6 +44,8 @@ from opspace_control.tasks.specification_law import motion_share
 STARTED, FROZEN, FOUND, EXPECTED = range(4)
 # Of ``FOUND``, beside 0 and 1: a grasp is engaged, and what compensates fades.
 GRASPS = -1
+# Of ``Disturbance.rate``, after the rate itself.
+GAIN = 1
 # Columns of ``Disturbance.tasks`` from which on bounds and filtered forces are.
 BOUND, FILTERED = 6, 8
 
@@ -62,6 +64,7 @@ def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, v):
     """
     if disturbance.flags.size > 0:
         memory, flags = disturbance.memory, disturbance.flags
+        disturbance.rate[GAIN] = -math.expm1(-disturbance.rate[0] * cycle.dt)
         before, flags[FOUND] = flags[STARTED], 0
         if flags[FROZEN] != 0 or not rejects(disturbance.tasks):
             flags[STARTED] = 0
@@ -247,7 +250,7 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
             disturbance.matrix[-1, :] = 0.0
         if found == GRASPS or (found != 0 and find_forces(
                 disturbance, cycle.force_share, robot, demand, results.stack[APPLIED], scratch)):
-            gain = -math.expm1(-disturbance.rate[0] * cycle.dt)
+            gain = disturbance.rate[GAIN]
         for e in range(first // 6, points.size):
             record, k = points[e].record, 6 * e
             if not (is_group(points[e]) or points[e].whole) and tasks[record, BOUND] >= 0.0:
