@@ -148,8 +148,9 @@ def _series(n, time, random):
     for k, (amplitude, phase) in enumerate(zip(amplitudes, phases, strict=True), 1):
         w = 2.0 * np.pi * k * FREQUENCY
         angle = w * time[:, None] + phase
+        sine, cosine = np.sin(angle), np.cos(angle)
         # The velocities of all harmonics are alike.
-        for order, turned in enumerate((np.sin(angle), np.cos(angle), -np.sin(angle))):
+        for order, turned in enumerate((sine, cosine, -sine)):
             parts[order] += amplitude / k * w**order * turned
     window = _window(time)[..., None]
     return [window[0] * parts[0], window[1] * parts[0] + window[0] * parts[1],

@@ -130,7 +130,7 @@ def _move(model, q, v, acceleration):
             p = p + x[:, None] * axis
             body.S = np.hstack([axis, np.zeros((k, 3))])
         else:
-            body.S = np.hstack([np.cross(p, axis), axis])
+            body.S = np.hstack([_cross(p, axis), axis])
             if node['kind'] == REVOLUTE:
                 R = R @ _turned_about(node['axis'], x)
             elif node['kind'] == QUATERNION:
@@ -152,8 +152,8 @@ def _force(body):
     """Return the force (k, 6, 10) of a body's motion minus its weight, by its parameters."""
     R, p = body.R, body.p
     turning, alpha = body.V[:, 3:], body.A[:, 3:]
-    velocity = body.V[:, :3] + np.cross(turning, p)
-    a = body.A[:, :3] + np.cross(alpha, p) + np.cross(turning, velocity) - GRAVITY
+    velocity = body.V[:, :3] + _cross(turning, p)
+    a = body.A[:, :3] + _cross(alpha, p) + _cross(turning, velocity) - GRAVITY
     a, w, alpha = ((R.transpose(0, 2, 1) @ x[..., None])[..., 0] for x in (a, turning, alpha))
     local = np.zeros((len(p), 6, 10))
     W = _skew(w)
@@ -184,11 +184,19 @@ def _skew(x):
     return matrix - matrix.transpose(0, 2, 1)
 
 
+def _cross(x, y):
+    """Return the cross products (k, 3) of vectors; numpy.cross takes longer."""
+    product = np.empty((len(x), 3))
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        product[:, i] = x[:, j] * y[:, k] - x[:, k] * y[:, j]
+    return product
+
+
 def _cross_motion(V, S):
     """Return the products ``V × S`` (k, 6) of motions."""
     w = V[:, 3:]
-    return np.hstack([np.cross(w, S[:, :3]) + np.cross(V[:, :3], S[:, 3:]),
-                      np.cross(w, S[:, 3:])])
+    return np.hstack([_cross(w, S[:, :3]) + _cross(V[:, :3], S[:, 3:]),
+                      _cross(w, S[:, 3:])])
 
 
 def _turned_about(axis, angle):
