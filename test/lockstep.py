@@ -8,6 +8,7 @@ import numpy as np
 
 from opspace_control import JointLimits, OperationalSpaceController, RobotModel, RobotState
 from opspace_control.simulation import SimulatedRobot
+from opspace_control.simulation.lockstep import ModelledRobot
 
 # Momentum is looked at once in so many cycles: it takes longer than they do.
 _RARELY = 20
@@ -64,8 +65,7 @@ class LockStep:
         self.model = RobotModel.from_urdf_file(
             path, locked_joints=locked_joints, floating_base=floating,
             passive_joints=[*passive_joints, *(['base'] if floating else [])])
-        self._first = 6 * floating  # of the joints among the degrees of freedom
-        assert self.robot.joint_names == self.model.dof_names[self._first:]
+        self._modelled = ModelledRobot(self.robot, self.model)
         self.robot.reset(positions=start, velocities=velocities,
                          **({'base_twist': twist} if floating else {}))
         self.robot.set_status(passive=passive_joints)
@@ -74,9 +74,8 @@ class LockStep:
             options['limits'] = JointLimits(
                 self.model, effort_limits=options.get('effort_limits'))
         self.controller = OperationalSpaceController(self.model, tasks, posture, **options)
-        self.state = RobotState(self.model, self.model.neutral(), np.zeros(self.model.nv))
+        self.state = RobotState(self.model, *self._modelled.observed())
         self._status, self._undriven = b'', None
-        self._see()
         # The first cycle: tasks without a goal hold what they see.
         self._coming = [self.controller.compute_torque(self.state)] * delay
 
@@ -101,10 +100,10 @@ class LockStep:
         for _ in range(round(seconds / self.robot.timestep)):
             if before_cycle is not None:
                 before_cycle(self.robot.time)
-            self._see()
+            self.state.update(*self._modelled.observed())
             self._coming.append(self.controller.compute_torque(self.state))
             assert not self._coming[-1][self._without_drive()].any()
-            self.robot.set_effort(self._coming.pop(0)[self._first:])
+            self._modelled.command(self._coming.pop(0))
             limited += self.controller.limited_joints
             rows.append((self.robot.time, self.robot.positions, self.robot.velocities,
                          self.robot.efforts,
@@ -121,14 +120,6 @@ class LockStep:
             self._status = status
             self._undriven = self.controller.passive | self.controller.locked
         return self._undriven
-
-    def _see(self):
-        robot = self.robot
-        if robot.floating_base:
-            self.state.update(np.concatenate([robot.base_pose, robot.positions]),
-                              np.concatenate([robot.base_twist, robot.velocities]))
-        else:
-            self.state.update(robot.positions, robot.velocities)
 
     def _momentum(self):
         if self._body is None:

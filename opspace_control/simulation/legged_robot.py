@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from opspace_control.dynamics.robot_model import RobotModel
+from opspace_control.simulation.lockstep import ModelledRobot
 from opspace_control.simulation.reality import Reality
 from opspace_control.simulation.simulated_robot import SimulatedRobot
 
@@ -13,7 +14,7 @@ from opspace_control.simulation.simulated_robot import SimulatedRobot
 _BASE, _JOINT_POSITION, _JOINT_VELOCITY = np.array([2e-3, 3e-3, 0.03, 0.02]), 2e-4, 0.03
 
 
-class LeggedRobot:
+class LeggedRobot(ModelledRobot):
     """
     A robot with a passive floating base on a floor with friction, in MuJoCo.
 
@@ -48,40 +49,23 @@ class LeggedRobot:
 
     def __init__(self, urdf_text, *, friction=0.7, elliptic=False, noise=0.0, delay=0, objects=(),
                  shapes=(), timestep=1e-3):
-        self.simulated = SimulatedRobot(
+        simulated = SimulatedRobot(
             urdf_text, floating_base=True, floor=True, friction=friction, shapes=shapes,
             contacts=bool(objects), objects=objects, timestep=timestep, reality=Reality(
                 position_noise=noise * _JOINT_POSITION, velocity_noise=noise * _JOINT_VELOCITY,
                 base_noise=noise * _BASE, base_delay=delay * timestep))
         if elliptic:
-            self.simulated.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-        self.model = RobotModel.from_urdf(urdf_text, floating_base=True, passive_joints=('base',))
-        self._order = [self.simulated.joint_names.index(joint)
-                       for joint in self.model.dof_names[6:]]
+            simulated.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+        super().__init__(simulated, RobotModel.from_urdf(
+            urdf_text, floating_base=True, passive_joints=('base',)))
 
     def reset(self, positions=None, **motion):
         """Reset robot and noise; arguments are those of `SimulatedRobot.reset`."""
         self.simulated.reset(positions, **motion)
 
-    def in_order(self, values):
-        """Return values by joint of ``simulated``, (n,), in the order of the model's joints."""
-        return values[self._order]
-
-    def observed(self):
-        """
-        Return q and v of the model with noise and delay.
-
-        q is ``[x y z qx qy qz qw, joints]``, v ``[v; ω, joints]``, world axes, m, rad and s.
-        """
-        seen = self.simulated.measured
-        return (np.concatenate([seen.base_pose, self.in_order(seen.positions)]),
-                np.concatenate([seen.base_twist, self.in_order(seen.velocities)]))
-
     def step(self, tau):
         """Advance by one time step under generalized forces (nv,), N·m; those of the base are 0."""
-        effort = np.empty(len(self._order))
-        effort[self._order] = tau[6:]
-        self.simulated.set_effort(effort)
+        self.command(tau)
         self.simulated.step()
 
     def shove(self, vx, vy):

@@ -129,6 +129,13 @@ class ObservableRobot:
         w, x, y, z = self.data.xquat[body]
         return np.array([*self.data.xpos[body], x, y, z, w])
 
+    def skeleton(self):
+        """Return lines (k, 2, 3), m, from each link to its parent, in the world."""
+        places = [self.frame_pose(link)[:3] for link in self.link_names]
+        parents = self.model.body_parentid[1:len(places) + 1] - 1  # behind the links are objects
+        return np.array([(places[parent], place)
+                         for parent, place in zip(parents, places, strict=True) if parent >= 0])
+
     def energy(self):
         """Return the mechanical energy, kinetic plus that of height above the world's origin, J."""
         mujoco.mj_fwdPosition(self.model, self.data)

@@ -18,7 +18,6 @@ from opspace_control import (
     PoseTask,
     PostureTask,
     RobotModel,
-    RobotState,
 )
 from opspace_control.cli.robots import demo_robot
 
@@ -38,27 +37,23 @@ def rocking_torso():
     Each frame is (lines (k, 2, 3) from link to link, m, [], positions (2, 3) of the hands).
     """
     from opspace_control.simulation import SimulatedRobot
+    from opspace_control.simulation.lockstep import LockStep
 
-    robot = demo_robot('dual_arm')
-    simulated = SimulatedRobot(robot.path().read_text())
-    simulated.reset(robot.start)
-    model = RobotModel.from_urdf_file(robot.path())
-    order = [simulated.joint_names.index(name) for name in model.dof_names]
-    state = RobotState(model, simulated.positions[order], simulated.velocities[order])
+    demo = demo_robot('dual_arm')
+    simulated = SimulatedRobot(demo.path().read_text())
+    simulated.reset(demo.start)
+    model = RobotModel.from_urdf_file(demo.path())
     posture = PostureTask(kp=100.0)
     controller = OperationalSpaceController(
-        model, [PoseTask(hand, kp=400.0) for hand in robot.hands], posture=posture,
+        model, [PoseTask(hand, kp=400.0) for hand in demo.hands], posture=posture,
         limits=JointLimits(model))
-    frames = []
+    robot, frames = LockStep(simulated, controller), []
     for step in range(round(2.0 * _SECONDS / _STEP)):  # the first half swings in
-        state.update(simulated.positions[order], simulated.velocities[order])
         posture.set_target({'torso_roll': _ROCK * np.sin(2.0 * np.pi * step * _STEP / _PERIOD)})
-        effort = np.empty(model.nv)
-        effort[order] = controller.compute_torque(state, dt=_STEP)
+        robot.cycle(_STEP)
         if step * _STEP >= _SECONDS and step % round(_FRAME / _STEP) == 0:
-            frames.append((skeleton(simulated), [], np.array(
-                [simulated.frame_pose(hand)[:3] for hand in robot.hands])))
-        simulated.set_effort(effort)
+            frames.append((simulated.skeleton(), [], np.array(
+                [simulated.frame_pose(hand)[:3] for hand in demo.hands])))
         simulated.step()
     return frames
 
@@ -85,17 +80,9 @@ def trot():
                 for name, contact in scene.controller.constraints.items() if contact.closed]
         arrows = [(foot, foot + _FORCE * force) for foot, force in feet]
         ticks = np.arange(-8, 9) * 0.25 - np.array(place[0] % 0.25)
-        frames.append((skeleton(robot) - place, np.reshape(arrows, (-1, 2, 3)) - place,
+        frames.append((robot.skeleton() - place, np.reshape(arrows, (-1, 2, 3)) - place,
                        np.column_stack([ticks, 0.0 * ticks, 0.0 * ticks])))
     return frames
-
-
-def skeleton(robot):
-    """Return lines (k, 2, 3), m, from each link of a `SimulatedRobot` to its parent."""
-    places = [robot.frame_pose(link)[:3] for link in robot.link_names]
-    parents = robot.model.body_parentid[1:len(places) + 1] - 1  # behind the links are objects
-    return np.array([(places[parent], place)
-                     for parent, place in zip(parents, places, strict=True) if parent >= 0])
 
 
 def draw(path, arms, legs):

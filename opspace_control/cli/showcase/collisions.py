@@ -6,7 +6,6 @@ Robots whose links keep distances, after [K86]: hands that swap places, an arm a
 In lock-step, without ROS. Each is done twice, with distances and without; MuJoCo judges them.
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +14,6 @@ import numpy as np
 
 import opspace_control
 from opspace_control.cli.robots import demo_robot
-from opspace_control.cli.showcase.animation import skeleton
 from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.record import Finding
 from opspace_control.cli.showcase.studies import Panel
@@ -87,6 +85,7 @@ class Scene:
         """Return the Course with distances kept, or without."""
         from opspace_control.simulation import SimulatedRobot
         from opspace_control.simulation.distance_judge import DistanceJudge
+        from opspace_control.simulation.lockstep import LockStep
 
         path, hands = self.robot.path(), self.robot.hands
         joints = opspace_control.RobotModel.from_urdf_file(path).dof_names
@@ -96,9 +95,6 @@ class Scene:
         simulated = SimulatedRobot(path.read_text(), timestep=_PERIOD, joint_friction=False,
                                    locked_joints=braked)
         simulated.reset(self.robot.start)
-        order = [model.dof_index(name) for name in simulated.joint_names]
-        q, v = model.neutral(), np.zeros(model.nv)
-        q[model.q_index[order]] = simulated.positions
         collision = self.robot.collision().model(model).with_shapes(
             [ball.shape() for ball in self.balls], touching=self.touching).without_still_pairs()
         judges = [DistanceJudge(simulated, opspace_control.CollisionModel(
@@ -106,10 +102,10 @@ class Scene:
             for g in sorted(set(map(self.group, collision.pairs)))]
         tasks = [opspace_control.PositionTask(hand, max_linear_velocity=0.5) for hand in hands]
         controller = opspace_control.OperationalSpaceController(
-            model, tasks, opspace_control.PostureTask(target=q),
-            limits=opspace_control.JointLimits(model),
+            model, tasks, limits=opspace_control.JointLimits(model),
             distances=opspace_control.DistanceLimits(collision, margin=_MARGIN) if keep else None)
-        state, lines = opspace_control.RobotState(model, q, v), [skeleton(simulated)]
+        robot, lines = LockStep(simulated, controller), [simulated.skeleton()]
+        controller.posture.set_target(robot.state.q)
         controller.warm_up()
         home = np.array([simulated.frame_pose(hand)[:3] for hand in hands])
         rows, least, times = [], np.full(len(judges), np.inf), []
@@ -128,18 +124,15 @@ class Scene:
                 judge.least(each) for judge, each in zip(judges, least, strict=True)])
             if cycle % _SHOWN == 0:
                 places = np.array([simulated.frame_pose(hand)[:3] for hand in hands])
-                rows.append((now, least, np.linalg.norm(places - goals, axis=1), abs(v).max(),
+                rows.append((now, least, np.linalg.norm(places - goals, axis=1),
+                             abs(simulated.velocities).max(),
                              places, *(ball.at(now)[0] for ball in self.balls)))
                 least = np.full(len(judges), np.inf)
-            begun = time.perf_counter()
-            effort = controller.compute_torque(state, dt=_PERIOD)
-            times.append(time.perf_counter() - begun)
-            simulated.set_effort(effort[order])
+            robot.cycle(_PERIOD)
+            times.append(robot.took)
             simulated.step()
-            q[model.q_index[order]], v[order] = simulated.positions, simulated.velocities
-            state.update(q, v)
         columns = [np.array(column) for column in zip(*rows, strict=True)]
-        return Course(label, *columns[:5], np.array([*lines, skeleton(simulated)]), self.plane,
+        return Course(label, *columns[:5], np.array([*lines, simulated.skeleton()]), self.plane,
                       1e3 * float(np.median(times)),
                       tuple((ball.radius, path) for ball, path in zip(
                           self.balls, columns[5:], strict=True)))

@@ -77,13 +77,14 @@ class ContactScene:
     def __init__(self, make_task, boxes, *, peg=False, joint_friction=False, burden=0.0,
                  softness=STIFF, friction=0.0):
         from opspace_control.simulation import SimulatedRobot
+        from opspace_control.simulation.lockstep import LockStep
 
         robot = demo_robot('puma560')  # starts with its hand downwards
         text = _with_finger(robot.path().read_text(), peg)
         model = opspace_control.RobotModel.from_urdf(text)
         q = [robot.start.get(name, 0.0) for name in model.dof_names]
-        self._state = opspace_control.RobotState(model, q, np.zeros(model.nv))
-        start = model.forward_kinematics(self._state, ['tip'])['tip'][:3, 3]
+        state = opspace_control.RobotState(model, q, np.zeros(model.nv))
+        start = model.forward_kinematics(state, ['tip'])['tip'][:3, 3]
         self._robot = SimulatedRobot(
             text.replace('<link name="hand"/>', _BURDEN.format(burden)), contacts=True,
             objects=boxes(start), wrench_sensors=('finger',), joint_friction=joint_friction,
@@ -95,8 +96,9 @@ class ContactScene:
         self._robot.reset(positions=robot.start)
         self.task = make_task(opspace_control.ForceSensor(
             'finger', tool_mass=MASS, tool_center=CENTER))
-        self._controller = opspace_control.OperationalSpaceController(model, self.task)
-        self._controller.compute_torque(self._state)
+        self._controlled = LockStep(
+            self._robot, opspace_control.OperationalSpaceController(model, self.task))
+        self._controlled.cycle()
 
     def press(self, force):
         """Set the target of the force downwards, N."""
@@ -104,15 +106,14 @@ class ContactScene:
 
     def run(self, label, seconds, before_cycle=None):
         """Go on for some time; ``before_cycle(t)`` may set goals. Returns a Trial."""
-        robot, rows, limited = self._robot, [], 0
+        robot, controlled, rows, limited = self._robot, self._controlled, [], 0
         for k in range(round(seconds / _CYCLE)):
             if before_cycle is not None:
                 before_cycle(k * _CYCLE)
-            self._state.update(robot.positions, robot.velocities)
-            for sensor in self._controller.sensors.values():
+            for sensor in controlled.controller.sensors.values():
                 sensor.update(robot.wrench('finger'))
-            robot.set_effort(self._controller.compute_torque(self._state, dt=_CYCLE))
-            limited += self._controller.limited_joints
+            controlled.cycle(_CYCLE)
+            limited += controlled.controller.limited_joints
             force = np.zeros(3)
             for _ in range(_STEPS):
                 robot.step()

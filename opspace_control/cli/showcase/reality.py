@@ -108,6 +108,8 @@ def simulated(arms, model, reality):
 
 def seek(arms, reality, goals, prepare=lambda controller: None):
     """Send the hands of a robot of a `Reality` to some of `random_goals`; return the `Course`."""
+    from opspace_control.simulation.lockstep import LockStep
+
     model = opspace_control.RobotModel.from_urdf_file(arms.path, locked_joints=arms.braked)
     robot = simulated(arms, model, reality)
     tasks = [opspace_control.PoseTask(
@@ -116,20 +118,17 @@ def seek(arms, reality, goals, prepare=lambda controller: None):
     controller = opspace_control.OperationalSpaceController(
         model, tasks, limits=opspace_control.JointLimits(model))
     prepare(controller)
-    state = opspace_control.RobotState(model, robot.positions, robot.velocities)
-    targets = model.forward_kinematics(state, arms.hands)
+    controlled = LockStep(robot, controller)
+    targets = model.forward_kinematics(
+        opspace_control.RobotState(model, robot.positions, robot.velocities), arms.hands)
     for task, goal in zip(tasks, goals, strict=True):
         target = targets[task.frame]
         target[:3, 3] += goal[0]
         target[:3, :3] = matrix_from_vector(goal[1]) @ target[:3, :3]
         task.set_target(target)
     poses, efforts, free = [], [], np.flatnonzero(~model.locked)
-    names = [model.dof_names[dof] for dof in free]
     for _ in range(round(SECONDS / PERIOD)):
-        seen = robot.measured
-        state.update(seen.positions, seen.velocities)
-        efforts.append(controller.compute_torque(state, dt=PERIOD)[free])
-        robot.set_effort(dict(zip(names, efforts[-1], strict=True)))
+        efforts.append(controlled.cycle(PERIOD)[free])
         robot.step()
         poses.append([robot.frame_pose(hand) for hand in arms.hands])
     away, turned = np.max([_distances(targets[hand], seen) for hand, seen in zip(

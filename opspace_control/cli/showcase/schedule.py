@@ -172,11 +172,7 @@ class Reach:
     def skeleton(self, positions, base=None):
         """Return lines (k, 2, 3), m, from each link to the one that carries it."""
         self._place(positions, base)
-        links = self._robot.link_names
-        places = [self._robot.frame_pose(link)[:3] for link in links]
-        carriers = self._robot.model.body_parentid[1:] - 1
-        return np.array([(places[carrier], place)
-                         for carrier, place in zip(carriers, places, strict=True) if carrier >= 0])
+        return self._robot.skeleton()
 
     def _place(self, positions, base=None, **motion):
         if base is not None:

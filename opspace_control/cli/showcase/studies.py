@@ -63,11 +63,13 @@ def _follow(label, arm, task, posture, *, shift=(0.0, 0.0, 0.0), seconds, keep_l
 
     ``turn`` is a second goal: its time, s, its displacement from the pose then, m, and a posture.
     """
+    from opspace_control.simulation.lockstep import LockStep
+
     model, robot = arm
     controller = opspace_control.OperationalSpaceController(
         model, task, posture, limits=opspace_control.JointLimits(model) if keep_limits else None)
-    state = opspace_control.RobotState(model, robot.positions, robot.velocities)
-    controller.compute_torque(state)
+    controlled = LockStep(robot, controller)
+    controlled.cycle()
     shifts = {0: shift}
     if turn is not None:
         shifts[round(turn[0] / robot.timestep)] = turn[1]
@@ -80,10 +82,9 @@ def _follow(label, arm, task, posture, *, shift=(0.0, 0.0, 0.0), seconds, keep_l
             task.set_target(goal)
             if step:
                 posture.set_target(turn[2])
-        state.update(robot.positions, robot.velocities)
-        robot.set_effort(controller.compute_torque(state))
+        controlled.cycle()
         if step % every == 0:
-            rows.append((robot.time, state.q.copy(), state.v.copy(), task.pose[:3],
+            rows.append((robot.time, *controlled.observed(), task.pose[:3],
                          1e3 * np.linalg.norm(task.error[[0, 2]])))
         robot.step()
     columns = [np.array(column) for column in zip(*rows, strict=True)]
