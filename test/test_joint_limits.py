@@ -245,7 +245,7 @@ def test_nothing_changes_where_nothing_is_near_a_limit(arm, bench):
         goal = goal_near(arm, state, rng, 0.5)
         task.set_target(goal)
         expected = plain.compute_torque(state)
-        bench.controller.limits = bench.limits.changed(kept=False)
+        bench.controller.limits = bench.limits.changed(keep=False)
         tau, _ = bench.run(state, goal)
         assert bench.controller.active_limits == ()
         np.testing.assert_allclose(tau, expected, rtol=0.0, atol=1e-13 * abs(expected).max())
@@ -298,7 +298,7 @@ def test_limits_come_and_go_gradually(bench):
             break
     limits = JointLimits(bench.model, acceleration=np.where(
         np.arange(7) == k, 0.5 * abs(free[k]), 1e3))
-    there_and_back(bench, state, goal, limits, limits.changed(kept=False))
+    there_and_back(bench, state, goal, limits, limits.changed(keep=False))
     bench.controller.limits = bench.limits
 
 
@@ -311,7 +311,7 @@ def test_a_posture_that_pulls_for_good_feels_limits_gradually_too(arm):
     for part in (0.0, 1e-6, 0.02):
         made = OperationalSpaceController(
             arm, PoseTask('hand'), PostureTask(kp=50.0, target=target), limits=JointLimits(arm))
-        made.gradual['limits.kept'][...] = part
+        made.gradual['limits.keep'][...] = part
         torques.append(made.compute_torque(RobotState(arm, q, np.zeros(arm.nv))))
     np.testing.assert_allclose(torques[1:], [torques[0]] * 2, rtol=1e-9)
 
@@ -602,7 +602,7 @@ def test_a_joint_without_a_limit_of_velocity_rests_only_when_slow_and_returns_sl
     bound_acceleration(limit, 100.0, 20.0, 0.0, limit.upper + 10.0, 0.0)
     assert limit.greatest == pytest.approx(-100.0 * 0.1 * 2.0)
     for speed, rests in ((0.019, True), (0.021, False)):
-        limit.pressed[MOTION] = 1
+        limit.active_side[MOTION] = 1
         v = np.zeros(model.nv)
         v[3] = speed
         bound_acceleration(limit, 100.0, 20.0, 0.0, limit.upper, speed)

@@ -160,7 +160,7 @@ def test_friction_that_is_overcome_is_that_of_the_library():
              f'drive_friction.{JOINT}.viscous': 0.2, 'drive_friction.horizon': 0.3,
              'drive_friction.slip_velocity': 0.05, f'drive_friction.{JOINT}.stribeck_velocity': 0.1}
     with Bench.around(PARAMETERS | given | {'drive_friction.fraction': 0.8}) as node:
-        limits = JointLimits(MODEL, kept=False)
+        limits = JointLimits(MODEL, keep=False)
         controller = library(limits, rate=20.0, max_force=0.0, max_moment=0.0)
         friction = controller.drive_friction = DriveFriction(
             MODEL, coulomb=0.8 * MODEL.friction, viscous=0.8 * MODEL.damping, horizon=0.3,

@@ -24,8 +24,8 @@ def controller(**limits):
 
 
 def test_limits_are_kept_unless_it_is_said_otherwise():
-    assert controller().limits.kept
-    assert not controller(keep=False).limits.kept
+    assert controller().limits.keep
+    assert not controller(keep=False).limits.keep
 
 
 def test_parameters_become_limits():
@@ -45,10 +45,10 @@ def test_they_change_at_any_time():
     made = make_controller(ROBOT, values)[0]
     values |= {'limits.position_margin': 0.1, 'limits.keep': False, 'posture.kp': 1.0}
     apply_gains(made, values, {'posture.kp'})
-    assert made.limits.kept
+    assert made.limits.keep
     before = made.limits
     apply_gains(made, values, {'limits.keep', 'limits.position_margin'})
-    assert not made.limits.kept
+    assert not made.limits.keep
     np.testing.assert_allclose(made.limits.upper, before.upper - 0.1)
     np.testing.assert_array_equal(made.limits.acceleration, before.acceleration)
 

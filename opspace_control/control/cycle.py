@@ -135,16 +135,16 @@ def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
 
 
 @inlined
-def refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, a):
+def refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, a):
     """Write the reference accelerations a (nv,): posture and potentials, clipped to the bounds."""
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, a)
     if cycle.repulsion > 0.0:
         repel(cycle, robot, limits, scratch, a)
-    if cycle.stuck:
+    if cycle.direction_lost:
         perturb(robot.nodes, a)
-    if cycle.kept > 0.0:
-        share = 1.0 if drifts else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
-        clip_posture(robot.nodes, demand.dofs, limits, share, cycle.kept, v, a)
+    if cycle.keep > 0.0:
+        share = 1.0 if unsupported else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
+        clip_posture(robot.nodes, demand.dofs, limits, share, cycle.keep, v, a)
 
 
 @inlined
@@ -246,25 +246,25 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     advance_targets(demand.tasks, dt)
     bounds = reserve_friction(demand.friction, bounds, scratch.bounded.effort_limits, v)
     nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
-    bounded, keeps = scratch.bounded, cycle.kept > 0.0
-    drifts = cycle.has_passive and count_closed(constraints) == 0
+    bounded, limits_apply = scratch.bounded, cycle.keep > 0.0
+    unsupported = cycle.has_passive and count_closed(constraints) == 0
     find_determined_efforts(cycle, robot, constraints, grasping, limits)
     place_bodies(nodes, robot.states, cycle, q)
     find_distances(robot.collision, cycle, nodes, robot.states, v, bounded.distances.gradient)
-    if keeps:
+    if limits_apply:
         bound_motion(cycle, limits, demand.disturbance.unexpected, q, v)
-    refer_posture(cycle, robot, demand, limits, drifts, scratch, q, v, results.a_null)
+    refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, results.a_null)
     evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
-    observe_motion(demand.disturbance, cycle, robot, bounds, keeps, v, results.a_task)
+    observe_motion(demand.disturbance, cycle, robot, bounds, limits_apply, v, results.a_task)
     bound_contacts(cycle, robot, constraints, bounded.contacts, scratch.small)
     follow_pairs(robot.collision, memory, bounded.distances.states)
-    if keeps and not drifts:
+    if limits_apply and not unsupported:
         bound_gravity_torques(
             cycle, robot, demand, grasping, limits, v, bounded, scratch.small[1])
-    any_resting = find_resting(nodes, limits, keeps and not drifts, dt, v)
-    cycle.singular_control, cycle.resting_count = keeps and not any_resting, 0
-    cycle.singular_active = cycle.stuck = False
-    if keeps:
+    any_resting = find_resting(nodes, limits, limits_apply and not unsupported, dt, v)
+    cycle.singular_control, cycle.resting_count = limits_apply and not any_resting, 0
+    cycle.singular_active = cycle.direction_lost = False
+    if limits_apply:
         write_motion_laws(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
                           bounded.directions)
         clear_singular_forces(bounded.directions, results.stack.shape[1])
@@ -272,7 +272,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     resolve_stack(cycle, robot, demand, results, scratch, data)
     cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_given_up = 0
     cycle.force_share = 1.0
-    if keeps:
+    if limits_apply:
         resolve_within_bounds(data, any_resting, tau)
     else:
         if demand.friction.size > 0:
@@ -284,11 +284,11 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
             add_bound_forces(cycle.bound_count, bounded.bound_rows, tau)
             add_limit_reactions(bounded.directions, tau)
         complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
-        if not keeps or cycle.problems > 0 or not any_effort_passes(data, tau):
+        if not limits_apply or cycle.problems > 0 or not any_effort_passes(data, tau):
             break
         resolve_within_efforts(data, tau)
     cycle.singular_share = faded(
-        cycle.singular_share, cycle.singular_active, dt, _TIME) if keeps else 0.0
+        cycle.singular_share, cycle.singular_active, dt, _TIME) if limits_apply else 0.0
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)
     apply_torque(demand.disturbance, tau)
     overcome_friction(demand.friction, cycle, robot, demand, results, scratch, v, tau)

@@ -30,7 +30,7 @@ CYCLE = np.dtype([
     ('parting_speed', np.float64),       # at which they part where they are nearer, m/s
     ('repulsion', np.float64),           # gain of the potential of their distances, J m²; 0: none
     ('repulsion_influence', np.float64),  # distance from which on there is none, m
-    ('kept', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
+    ('keep', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
     ('forces_decided', np.bool_),        # whether the controller decides all constraint forces
     ('reactions_exerted', np.bool_),     # whether drives exert the constraint reactions of grasps
@@ -43,7 +43,7 @@ CYCLE = np.dtype([
     ('resting_count', np.int64),         # the first rows of bounds, of joints at rest at limits
     ('singular_active', np.bool_),       # whether any direction was singular in this cycle
     ('singular_share', np.float64),      # whether any was lately: gradually, from 0 to 1
-    ('stuck', np.bool_),                 # whether one was all but lost at the last cycle
+    ('direction_lost', np.bool_),        # whether one was all but lost at the last cycle
     ('R', np.float64, (3, 3)),           # scratch from here on
     ('motion', np.float64, (4, 3)),
     ('rate', np.float64, (3,)),

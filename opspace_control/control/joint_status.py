@@ -55,10 +55,10 @@ class JointStatus:
         nodes = self.nodes.copy()
         write_status(nodes, passive, locked)
         # Only the release of a brake can leave a joint without inertia.
-        stuck = (immovable_nodes(nodes, generic_coordinates(model.nq))
+        immovable = (immovable_nodes(nodes, generic_coordinates(model.nq))
                  if (self.locked & ~locked).any() else ())
-        if len(stuck):
-            joint = model.dof_names[nodes['v_index'][stuck[-1]]]
+        if len(immovable):
+            joint = model.dof_names[nodes['v_index'][immovable[-1]]]
             raise ModelError(f"No inertia opposes joint '{joint}'.", joint=joint, element=joint,
                              cure=f"Keep it locked: locked_joints=['{joint}', ...].")
         return nodes['status']

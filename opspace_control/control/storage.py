@@ -34,7 +34,7 @@ class Arguments(NamedTuple):
     storage: Storage
 
 
-def make_storage(dofs, rows, constrained, kept):
+def make_storage(dofs, rows, constrained, limits):
     """
     Return the `Storage` of a controller.
 
@@ -42,7 +42,7 @@ def make_storage(dofs, rows, constrained, kept):
     ----------
     dofs, rows, constrained : int
         Degrees of freedom; rows of the stack, and how many of them are those of constraints.
-    kept : LimitData
+    limits : LimitData
         None for the bare law.
 
     """
@@ -51,5 +51,5 @@ def make_storage(dofs, rows, constrained, kept):
     results.stack[RESIDUAL] = 0.0
     parts = {name: make_arrays(kind, sizes, scale=results.stack[SCALE]) for name, kind in (
         ('constraint_factor', Factor), ('passive_factor', Factor), ('level', Decomposition))}
-    return Storage(memory=kept.memory if kept else None, results=results, scratch=make_arrays(
-        Scratch, sizes, bounded=kept.scratch if kept else None, **parts))
+    return Storage(memory=limits.memory if limits else None, results=results, scratch=make_arrays(
+        Scratch, sizes, bounded=limits.scratch if limits else None, **parts))

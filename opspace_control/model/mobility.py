@@ -29,13 +29,13 @@ def check_mobility(robot):
     A joint that is neither locked nor a mimic has no inertia at any posture, such as one with only
     massless links beyond it; the ModelError names the joint and the links.
     """
-    stuck = immovable_nodes(robot.nodes, generic_coordinates(robot.nq))
-    if len(stuck):
-        raise _error(robot, stuck)
-    stuck = immovable_nodes(robot.nodes, np.zeros(robot.nq))
-    if len(stuck):
+    immovable = immovable_nodes(robot.nodes, generic_coordinates(robot.nq))
+    if len(immovable):
+        raise _error(robot, immovable)
+    immovable = immovable_nodes(robot.nodes, np.zeros(robot.nq))
+    if len(immovable):
         robot.warnings.append(
-            f"at the zero posture no inertia opposes joint '{_joints_of(robot, stuck)[-1]}': "
+            f"at the zero posture no inertia opposes joint '{_joints_of(robot, immovable)[-1]}': "
             'massless links between aligned axes; stay away from that posture')
 
 
@@ -136,9 +136,9 @@ def _joints_of(robot, nodes):
     return list(dict.fromkeys(owners[dof] for dof in robot.nodes['v_index'][nodes].tolist()))
 
 
-def _error(robot, stuck):
+def _error(robot, immovable):
     """Return the error of nodes without inertia: about the last, with a cure for all."""
-    node, joints = stuck[-1], _joints_of(robot, stuck)
+    node, joints = immovable[-1], _joints_of(robot, immovable)
     joint = joints[-1]
     carried = with_subtrees(robot.nodes, np.arange(len(robot.nodes)) == node)
     links = [name for name, frame in zip(robot.frame_names, robot.frames['node'], strict=True)

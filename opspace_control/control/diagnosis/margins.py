@@ -138,7 +138,7 @@ def loop_margins(controller):
             loops.append(_least(zip(task.kp, task.kd, strict=True), rate, f'task {task.name}'))
     posture = controller.posture
     loops.append(_least(zip(posture.kp, posture.kd, strict=True), 0.0, 'posture'))
-    if limits is not None and limits.kept:
+    if limits is not None and limits.keep:
         r, a = limits.return_rate, limits.approach_rate
         loops.append(loop_margin(r * a, r + a, name='limits of joints'))
     return loops

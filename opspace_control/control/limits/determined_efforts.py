@@ -91,7 +91,7 @@ def find_determined_efforts(cycle, robot, constraints, grasping, limits):
     they are written anew.
     """
     closed = count_closed(constraints)
-    cycle.forces_decided = cycle.kept > 0.0 and contact_bounds_apply(constraints)
+    cycle.forces_decided = cycle.keep > 0.0 and contact_bounds_apply(constraints)
     cycle.reactions_exerted = grasping.grasps.size > 0 and (closed == 0 or (
         not cycle.has_passive and all_belong_to_grasps(closed, constraints, grasping)))
     if cycle.forces_decided:

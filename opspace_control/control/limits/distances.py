@@ -56,7 +56,7 @@ def find_distances(collision, cycle, nodes, states, v, gradient):
     """
     near, collision.count[0] = collision.near, 0
     advance_world(collision.counts[0].shapes, collision.shapes, cycle.dt)
-    if cycle.kept > 0.0 and collision.counts[0].pairs > 0:
+    if cycle.keep > 0.0 and collision.counts[0].pairs > 0:
         for i in range(nodes.size):
             write_velocity(nodes, i, v, states)
         furthest = collision.counted[0] / cycle.return_rate
@@ -89,13 +89,13 @@ def least_acceleration(cycle, distance, rate, share):
     Return the least second rate of a distance that lets the pair stop at its margin, m/s².
 
     The law of `bound_acceleration` from below; within the margin the pair parts slowly. The bound
-    of a feature is wider by ``a (1/share² − 1)``, as all bounds are by ``kept``.
+    of a feature is wider by ``a (1/share² − 1)``, as all bounds are by ``keep``.
     """
     a = cycle.distance_braking
     fastest, slope = braking_speed(distance - cycle.distance_margin, a, cycle.approach_rate)
     if fastest < -cycle.parting_speed:
         fastest, slope = -cycle.parting_speed, 0.0
-    part = share * cycle.kept
+    part = share * cycle.keep
     wider = (1.0 / (part * part) - 1.0) * a
     return -cycle.return_rate * (fastest + rate) - slope * rate - wider
 

@@ -38,7 +38,7 @@ LIMIT = np.dtype([
     ('gravity_near', np.bool_),       # whether it is nearly at its limit
     ('determined', np.bool_),         # whether the motion alone determines its effort
     # By kind of limit, KINDS of them:
-    ('pressed', np.int64, (KINDS,)),  # 1, -1: against the upper bound, the lower one; 0: none
+    ('active_side', np.int64, (KINDS,)),  # 1, -1: against the upper bound, the lower one; 0: none
     ('side', np.int64, (KINDS,)),     # at which it was pressed last
     # From 0 to 1: singular directions do without a joint at rest at its limit.
     ('resting_share', np.float64, (KINDS,)),
@@ -121,10 +121,10 @@ def bound_motion(cycle, limits, unexpected, q, v):
     """
     Write the bounds of the accelerations of all joints, ``least`` and ``greatest``.
 
-    They are wider by ``a (1/kept² − 1)`` while ``kept`` is between 0 and 1. ``unexpected`` are two
+    They are wider by ``a (1/keep² − 1)`` while ``keep`` is between 0 and 1. ``unexpected`` are two
     rows, the first ε (nv,) of `observe_motion`, or empty ones.
     """
-    wider, observed = 1.0 / (cycle.kept * cycle.kept) - 1.0, unexpected.size > 0
+    wider, observed = 1.0 / (cycle.keep * cycle.keep) - 1.0, unexpected.size > 0
     for k in range(limits.size):
         limit = limits[k]
         if limit.q_index < 0:
@@ -142,14 +142,14 @@ def bound_motion(cycle, limits, unexpected, q, v):
 
 
 @called
-def clip_posture(nodes, dofs, limits, share, kept, v, a):
+def clip_posture(nodes, dofs, limits, share, keep, v, a):
     """
     Clip the posture's accelerations a (nv,) of active joints to the bounds of motion.
 
     The position term is clipped first, to a ``share`` of the acceleration limit, and the damping
     added afterwards: a clipped sum would not damp a posture that cannot be reached.
     """
-    wider = 1.0 / (kept * kept) - 1.0
+    wider = 1.0 / (keep * keep) - 1.0
     for k in range(limits.size):
         limit = limits[k]
         if is_limited(nodes, limit):

@@ -31,12 +31,12 @@ FRICTION_SHARE = 0.3
 
 
 @called
-def observe_motion(disturbance, cycle, robot, bounds, keeps, v, a):
+def observe_motion(disturbance, cycle, robot, bounds, limits_apply, v, a):
     """
     Filter ε (nv,), for the next cycle's bounds.
 
     v (nv,) is the velocity of this cycle, a (nv,) the law's acceleration in the last one, if that
-    found any; this one does if it ``keeps`` limits. Where there is none, in grasps, and where
+    found any; this one does if ``limits_apply``. Where there is none, in grasps, and where
     efforts were cut, so that the robot did not move as the law demanded, ε decays.
     """
     flags = disturbance.flags
@@ -55,4 +55,4 @@ def observe_motion(disturbance, cycle, robot, bounds, keeps, v, a):
             most = 0.0
         unexpected[k] = min(max(unexpected[k] + gain * (new - unexpected[k]), -most), most)
         last[k] = v[k]
-    flags[EXPECTED] = 1 if keeps else 0
+    flags[EXPECTED] = 1 if limits_apply else 0

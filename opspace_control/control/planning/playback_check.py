@@ -33,7 +33,7 @@ def check_playback(controller, trajectory, state, tolerances, velocity_limits=No
     times = _times(trajectory)
     positions, velocities, _ = trajectory.sample(times)
     refuse = _Refusal(trajectory.joints)
-    limits = controller.limits if controller.limits and controller.limits.kept else None
+    limits = controller.limits if controller.limits and controller.limits.keep else None
     _check_start(controller, trajectory, dofs, state, tolerances, refuse)
     lower, upper, fastest = (
         (limits.lower, limits.upper, limits.velocity) if limits else

@@ -22,7 +22,7 @@ from opspace_control.control.limits.kinds import (
     JOINT_FORCE,
     quantity_of,
 )
-from opspace_control.control.problem.references import PLAIN, REFERENCE
+from opspace_control.control.problem.references import NOMINAL, REFERENCE
 from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.levels import LASTING, PROXIMAL
 from opspace_control.control.solver.semidefinite import PIVOT_TOLERANCE
@@ -148,18 +148,18 @@ def levels_to_eigenvectors(problem, x, product):
 
 
 @rare
-def write_bounds(data, count, a, plain):
+def write_bounds(data, count, a, nominal):
     """
     Write the bounds, softness and free values of so many rows of bounds.
 
     ``a`` (nv,) is the reference acceleration. A joint at rest at its limit stays there, and leaves
-    it gradually, unless the problem is the ``plain`` one, which decides about that.
+    it gradually, unless the problem is the ``nominal`` one, which decides about that.
     """
     problem, bound_rows = data.scratch.bounded.problem, data.scratch.bounded.bound_rows
     for w in range(count):
         k, kind = bound_rows.dof[w], bound_rows.kind[w]
         lower, upper = bounds_of(data, kind, k)
-        if not plain and w < data.cycle.resting_count:
+        if not nominal and w < data.cycle.resting_count:
             limit = data.bounds.joints[k]
             leave = (1.0 / limit.resting_share[kind] - 1.0) * unit_of(data, kind, k)
             if limit.side[kind] > 0 and math.isfinite(upper):
@@ -172,7 +172,7 @@ def write_bounds(data, count, a, plain):
         problem.bounds[0, w], problem.bounds[1, w] = lower, upper
         problem.all_softness[LASTING, w] = problem.all_softness[PROXIMAL, w] = 0.0
         problem.free[w] = free_value(
-            data, w, a, PLAIN if plain and data.cycle.singular_active else REFERENCE)
+            data, w, a, NOMINAL if nominal and data.cycle.singular_active else REFERENCE)
 
 
 @rare
@@ -180,7 +180,7 @@ def free_value(data, w, a, reference):
     """
     Return the value of a row where all multipliers are 0, all forces of force control exerted.
 
-    ``a`` (nv,) is the reference motion, ``reference`` says which, ``REFERENCE`` or ``PLAIN``.
+    ``a`` (nv,) is the reference motion, ``reference`` says which, ``REFERENCE`` or ``NOMINAL``.
     """
     bound_rows, stack, contacts = data.scratch.bounded.bound_rows, data.results.stack, (
         data.scratch.bounded.contacts)

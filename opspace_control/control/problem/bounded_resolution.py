@@ -40,7 +40,7 @@ from opspace_control.control.problem.solution import (
     exceeds_residual,
     read_forces,
     record_active,
-    record_pressed,
+    record_active_sides,
     solve_problem,
     start_forces,
 )
@@ -54,21 +54,21 @@ _CORRECTIONS = 8
 
 
 @rare
-def solve_rows(data, count, t, a, plain):
+def solve_rows(data, count, t, a, nominal):
     """
     Write and solve the problem of so many rows of bounds and of tasks, ``f_y`` being its result.
 
-    ``a`` (nv,) is its reference motion: q̈_ref, or in the ``plain`` problem, without
+    ``a`` (nv,) is its reference motion: q̈_ref, or in the ``nominal`` problem, without
     singular-direction control, q̈_null.
     """
     write_matrix(data, count, t)
-    write_bounds(data, count, a, plain)
-    write_demands(data, count, t, data.results.stack[DEMANDED if plain else WANTED])
-    solve_problem(data, count, t, not plain)
+    write_bounds(data, count, a, nominal)
+    write_demands(data, count, t, data.results.stack[DEMANDED if nominal else WANTED])
+    solve_problem(data, count, t, not nominal)
 
 
 @rare
-def solve_plain_problem(data, count, t):
+def solve_nominal_problem(data, count, t):
     """
     Find the limits that tasks press joints against without singular-direction control.
 
@@ -77,7 +77,7 @@ def solve_plain_problem(data, count, t):
     if data.cycle.singular_active:
         prepare_tasks(data, t, 0)
         solve_rows(data, count, t, data.results.a_null, True)
-    record_pressed(data, count)
+    record_active_sides(data, count)
 
 
 @rare
@@ -129,7 +129,7 @@ def solve_bounded_problem(data, tau):
     if cycle.singular_active or exceeds_residual(data, t):
         cycle.least_eigenvalue = 0.0
     record_active(data, count)
-    solve_plain_problem(data, count, t)
+    solve_nominal_problem(data, count, t)
 
 
 @called

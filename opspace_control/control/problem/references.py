@@ -21,7 +21,7 @@ from opspace_control.dynamics.responses import motion_torques
 from opspace_control.tasks.posture import feed_efforts
 
 # Rows of ``BoundedScratch.tau_ref`` and ``ContactForces.reference``: of q̈_ref, and of q̈_null.
-REFERENCE, PLAIN = range(2)
+REFERENCE, NOMINAL = range(2)
 
 
 @rare
@@ -37,8 +37,8 @@ def evaluate_reference(data, reference, tau_null):
     """
     Write efforts and constraint forces without multipliers; ``FORCE`` becomes that of the stack.
 
-    ``reference`` is ``REFERENCE``, of q̈_ref, or ``PLAIN``, of q̈_null; the motion takes the efforts
-    ``tau_null`` (nv,).
+    ``reference`` is ``REFERENCE``, of q̈_ref, or ``NOMINAL``, of q̈_null; the motion takes the
+    efforts ``tau_null`` (nv,).
     """
     contacts, stack = data.scratch.bounded.contacts, data.results.stack
     start_from_applied(data)
@@ -75,7 +75,7 @@ def find_effects_of_reducible(data):
 
 @rare
 def write_effort_references(data, reducible):
-    """Write the efforts of q̈_ref, and of q̈_null for the plain problem, from ``tau_posture``."""
+    """Write the efforts of q̈_ref, and of q̈_null for the nominal problem, from ``tau_posture``."""
     cycle, bounded = data.cycle, data.scratch.bounded
     tau_posture, tau_null = bounded.tau_posture, bounded.tau_null
     for k in range(tau_null.size):
@@ -84,7 +84,7 @@ def write_effort_references(data, reducible):
     if cycle.forces_decided:
         write_singular_reactions(data)
     if cycle.singular_active:
-        evaluate_reference(data, PLAIN, tau_posture)
+        evaluate_reference(data, NOMINAL, tau_posture)
     if reducible:
         find_effects_of_reducible(data)
     else:

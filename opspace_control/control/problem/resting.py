@@ -48,16 +48,16 @@ def find_resting(nodes, limits, allowed, dt, v):
         for kind in RESTING_KINDS:
             if not (allowed and is_limited(nodes, limit)) or (
                     kind == GRAVITY_TORQUE and math.isinf(limit.gravity_bound)):
-                limit.pressed[kind], limit.resting_share[kind] = 0, 0.0
+                limit.active_side[kind], limit.resting_share[kind] = 0, 0.0
                 continue
-            side = limit.pressed[kind]
+            side = limit.active_side[kind]
             rests = side != 0 and (limit.gravity_near if kind == GRAVITY_TORQUE else (
                 limit.reason[(1 + side) // 2] == POSITION
                 and abs(v[k]) <= _STILL * limit.ordinary_speed))
             if rests:
                 limit.side[kind] = side
             else:
-                limit.pressed[kind] = 0
+                limit.active_side[kind] = 0
             limit.resting_share[kind] = faded(limit.resting_share[kind], rests, dt, _TIME)
             found = found or limit.resting_share[kind] > 0.0
     return found

@@ -101,23 +101,23 @@ def record_active(data, count):
         k, kind, side = bound_rows.dof[w], bound_rows.kind[w], side_of(problem, w)
         number = bound_number(data, kind, k)
         if w < data.cycle.resting_count and side != data.bounds.joints[k].side[kind]:
-            # An equality row, which may pull; what presses the joint is in the plain problem.
-            side = data.bounds.joints[k].pressed[kind]
+            # An equality row, which may pull; what presses the joint is in the nominal problem.
+            side = data.bounds.joints[k].active_side[kind]
         memory.bound_active[number] = side
         for level in range(problem.state.shape[0]):
             memory.bound_state[level, number] = problem.state[level, w]
 
 
 @rare
-def record_pressed(data, count):
-    """Record the bounds that joints are pressed against in the plain problem, of so many rows."""
+def record_active_sides(data, count):
+    """Record the bounds that joints are pressed against in the nominal problem, of so many rows."""
     limits, bound_rows = data.bounds.joints, data.scratch.bounded.bound_rows
     for k in range(limits.size):
         for kind in range(KINDS):
-            limits[k].pressed[kind] = 0
+            limits[k].active_side[kind] = 0
     for w in range(count):
         if bound_rows.kind[w] < KINDS:
-            limits[bound_rows.dof[w]].pressed[bound_rows.kind[w]] = side_of(
+            limits[bound_rows.dof[w]].active_side[bound_rows.kind[w]] = side_of(
                 data.scratch.bounded.problem, w)
 
 

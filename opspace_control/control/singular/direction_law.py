@@ -143,14 +143,14 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     stiffness = mean_along(directions[STIFFNESS], u, first)
     e = undamped / max(stiffness, LEAST)
     near = neighbourhood(abs(e), threshold)
-    most = cycle.kept * mean_along(directions[MOTION_SHARE], u, first)
+    most = cycle.keep * mean_along(directions[MOTION_SHARE], u, first)
     if most <= 0.0 or value >= near:
         return 0.0, 0.0, 1.0
     for r in range(u.size):
         directions[UNIT_FORCE, first + r] = scale[r] * u[r]
     s = find_motion(data, level)
     if s < 10.0 * LEAST and abs(e) > LEAST:
-        cycle.stuck = True
+        cycle.direction_lost = True
     if s == 0.0:
         return 0.0, most, 1.0
     rate = reference = preference = turned = 0.0

@@ -203,8 +203,8 @@ def activate(program, y, active, count, p):
         if not dependent:
             append_row(active.factor, count, column, pivot)  # does not count yet
         solve_upper(active.factor, count, column)
-        step, leaves = first_to_leave(active, count, sign)
-        if math.isinf(full) and leaves < 0:
+        step, leaving = first_to_leave(active, count, sign)
+        if math.isinf(full) and leaving < 0:
             return -count - 1, changes
         step = min(step, full)
         add_scaled(forces, -step * sign, column, count)
@@ -215,9 +215,9 @@ def activate(program, y, active, count, p):
             return count + 1, changes
         if not dependent:
             missing -= step * pivot
-        active.state[active.order[leaves]] = INACTIVE
-        drop(active, count, leaves)
-        for k in range(leaves, count - 1):
+        active.state[active.order[leaving]] = INACTIVE
+        drop(active, count, leaving)
+        for k in range(leaving, count - 1):
             forces[k] = forces[k + 1]
         count -= 1
         changes += 1

@@ -29,10 +29,8 @@ from opspace_control.spatial.rotations import (
 from opspace_control.tasks.posture import PostureTask
 
 # Parameters of limits, which may change at any time, and their keywords in `JointLimits`.
-LIMIT_PARAMETERS = {
-    'limits.keep': 'kept', 'limits.soft': 'soft_limits',
-    'limits.position_margin': 'position_margin', 'limits.velocity_kept': 'velocity_kept',
-    'limits.return_rate': 'return_rate', 'limits.approach_rate': 'approach_rate'}
+LIMIT_PARAMETERS = {'limits.soft': 'soft_limits', **{f'limits.{keyword}': keyword for keyword in (
+    'keep', 'position_margin', 'velocity_kept', 'return_rate', 'approach_rate')}}
 # Likewise of distances, in `DistanceLimits`.
 DISTANCE_PARAMETERS = {f'collision.{keyword}': keyword for keyword in (
     'margin', 'influence', 'acceleration', 'parting_speed', 'repulsion', 'repulsion_influence')}
