@@ -60,7 +60,7 @@ class Remedy:
 
 
 def reach(name, reality, remedied, number):
-    """Return the `Course` of the robot of a name to the goals of a number."""
+    """Return the `ArmTrial` of the robot of a name to the goals of a number."""
     go = standing.stand if name == standing.NAME else partial(seek, arms(name))
     hands = 1 if name == 'panda' else 2
     goals = random_goals(hands * (number + 1))[-hands:]

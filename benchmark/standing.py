@@ -18,7 +18,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.cli.robots import demo_robot
-from opspace_control.cli.showcase.reality import PERIOD, Course
+from opspace_control.cli.showcase.reality import PERIOD, ArmTrial
 from opspace_control.simulation import Shape, SimulatedRobot
 
 NAME = 'talos on its feet'
@@ -31,7 +31,7 @@ _BENT = {'leg_{}_3': -0.4, 'leg_{}_4': 0.8, 'leg_{}_5': -0.4, 'arm_{}_4': -1.2, 
 
 
 def stand(reality, goals, prepare):
-    """Return the `Course` of both hands' positions to a part of goals, as `seek` does."""
+    """Return the `ArmTrial` of both hands' positions to a part of goals, as `seek` does."""
     robot = demo_robot('talos')
     model = RobotModel.from_urdf_file(
         robot.path(), floating_base=True, passive_joints=('base',))
@@ -68,7 +68,7 @@ def stand(reality, goals, prepare):
             away.append(max(np.linalg.norm(target - plant.frame_pose(hand)[:3])
                             for hand, target in targets.items()))
             efforts.append(tau[dofs] / model.effort_limits[dofs])
-    return Course(np.array(away), np.zeros(len(away)), np.array(efforts))
+    return ArmTrial(np.array(away), np.zeros(len(away)), np.array(efforts))
 
 
 def _posture(model):

@@ -88,6 +88,17 @@ def as_record(record):
     return np.asarray(record).view(np.recarray)[()]
 
 
+def recorded(field, doc, *, writable=False, of='_record'):
+    """Return a property that copies a field of a record, or of records, the owner's ``of``."""
+    def read(owner):
+        value = getattr(owner, of)[field]
+        return value.copy() if value.ndim else value.item()
+
+    def write(owner, value):
+        getattr(owner, of)[field] = value
+    return property(read, write if writable else None, doc=doc)
+
+
 def _jit(compiled):
     """Return what compiles by Numba, or raise an OpspaceError where that is not installed."""
     try:

@@ -29,7 +29,7 @@ from opspace_control import (
 from opspace_control.safety.attached_servo import AttachedServo
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import BRAKED, CONTROL
-from opspace_control.safety.shared_memory import Kind, Mode
+from opspace_control.safety.shared_memory import Mode, Request
 from opspace_control.safety.supervisor import COLLISION_STOP, NO_TRIP, NUMBER_OF
 from opspace_control.share import share_directory
 
@@ -223,11 +223,11 @@ def test_a_hold_and_a_trip(connected, model):
     link.send_changes()
     moving = cycles(700, 730)[-1]
     assert np.abs(moving - rest).max() > 1.0
-    link.tell(Kind.TRIP, NUMBER_OF[COLLISION_STOP])
+    link.tell(Request.TRIP, NUMBER_OF[COLLISION_STOP])
     assert cycles(730, 770)[:2] == (BRAKED, NUMBER_OF[COLLISION_STOP])
     assert link.synchronise(1.77)
     assert servo.supervisor.trip is COLLISION_STOP
-    link.tell(Kind.HOLD)
+    link.tell(Request.HOLD)
     result, trip, *_, tau = cycles(770, 1500)
     assert (result, trip) == (CONTROL, NO_TRIP)
     np.testing.assert_allclose(tau, rest, atol=1e-6)
@@ -240,7 +240,7 @@ def test_feedback_while_there_is_no_room_for_messages(connected, model):
     q, v = state(model, 0)
     loop.cycle(1.001, q, v)
     assert link.synchronise(1.001)
-    while link.memory.send(Kind.TRIP, -1):  # is refused: it changes nothing
+    while link.memory.send(Request.TRIP, -1):  # is refused: it changes nothing
         pass
     task = servo.controller.tasks['l_hand']
     task.set_gains(123.0)
@@ -281,8 +281,8 @@ def test_the_node_dies(connected, model):
     again = AttachedServo(other)
     assert again.attach(loop.memory)
     again.memory.beat(2.0)
-    again.tell(Kind.HOLD)
-    again.tell(Kind.MODE, Mode.RUN)
+    again.tell(Request.HOLD)
+    again.tell(Request.MODE, Mode.RUN)
     result, trip, lost, ended, _, tau = [
         loop.cycle(2.0 + 1e-3 * k, q, v) for k in range(1, 90)][-1]
     assert (result, trip, lost, ended) == (CONTROL, NO_TRIP, 0, 0)
@@ -415,8 +415,8 @@ def test_refusals(start, model, tmp_path):
     size = link.memory.frame['block_size'].item()
     for wrong in ((0, bytes(8)), (size - 8, bytes(16)), (-8, bytes(8))):
         good = link._image.block.nbytes // 2, bytes(8)
-        link.memory.send(Kind.NUMBERS, changes=[good, wrong])
-    link.memory.send(Kind.TRIP, 99)
+        link.memory.send(Request.NUMBERS, changes=[good, wrong])
+    link.memory.send(Request.TRIP, 99)
     link.memory.send(7)
     *_, refused, after = loop.cycle(1.7, q, v)
     assert refused == 5

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import called, kernel
+from opspace_control.compiled import called, kernel, recorded
 from opspace_control.errors import SafetyError, StateError
 from opspace_control.model import RobotState
 from opspace_control.safety.envelope import scaled
-from opspace_control.safety.recorded import recorded
 from opspace_control.safety.state_checks import (
     BASE_GUARD,
     STATE_GUARD,
@@ -157,12 +156,15 @@ class AcceptedState:
     """
 
     known = recorded('known', 'Whether a state was accepted.')
-    stamp = recorded('stamp', 'Time stamp of the last state, ns, 0 if it had none.')
-    last_new = recorded('last_new', 'Steady time at which the stamp last changed, s.')
-    repeated = recorded('repeated', 'Whether the stamp was that of the state before.')
+    stamp = recorded('stamp', 'Time stamp of the last state, ns, 0 if it had none.', of='_clock')
+    last_new = recorded('last_new', 'Steady time at which the stamp last changed, s.', of='_clock')
+    repeated = recorded(
+        'repeated', 'Whether the stamp was that of the state before.', of='_clock')
     last_good = recorded(
         'last_good', 'Steady time at which the last accepted state came, repetitions apart, s.')
     last_arrival = recorded('last_arrival', 'That of the last state, accepted or not, s.')
+    velocity_limits = recorded(
+        'velocity_limit', 'Velocities that trip, (nv,), rad/s or m/s.', of='_guards')
 
     def __init__(self, model):
         self._model = model
@@ -174,10 +176,7 @@ class AcceptedState:
         self._guards['q_index'] = model.q_index
         self._guards['turns_freely'] = model.turns_freely
         self._bases = np.zeros(int(model.floating_base), BASE_GUARD)
-        clock = self._inputs['clock']
-        self._next = self._inputs['stamp']
-        self._numbers = {name: clock[name] for name in CLOCK.names} | {
-            name: self._inputs[name] for name in ('known', 'last_good', 'last_arrival')}
+        self._record, self._clock = self._inputs[0], self._inputs['clock'][0]
         self.memory = StateMemory(
             self._inputs, self._guards, self._bases, np.array(model.quaternions, np.int64),
             self._q, self._v, *self.state.memory)
@@ -199,11 +198,6 @@ class AcceptedState:
         self._passive = self._model.passive if passive is None else passive
         self._guards['velocity_limit'] = scaled(velocity_scale, self._model.velocity_limits)
         self._guards['position_jump'] = self._bases['furthest'] = position_jump
-
-    @property
-    def velocity_limits(self):
-        """Velocities that trip, (nv,), rad/s or m/s."""
-        return self._guards['velocity_limit'].copy()
 
     @property
     def time(self):
@@ -235,23 +229,24 @@ class AcceptedState:
                           np.concatenate([np.zeros(6), velocities]))
         self._inputs['last_seen'] = now
 
-    def accept(self, stamp, now, q, v, fault=None):
+    def accept(self, stamp, now, q, v, fault=None, judge=None):
         """
         Accept a state, (nq,) and (nv,), or raise a SafetyError; a ``fault`` makes it unreadable.
 
         ``stamp`` is in ns, 0 for none, ``now`` steady time, s. TIME_BACKWARDS is raised once: time
         goes on from this stamp. STATE_INVALID, POSITION_JUMP and the fault: the state is refused.
         VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is too fast, the state is known all the same.
+        A servo's verdict is that of its ``judge(now, fault)``.
         """
         before = self.note(stamp, q, v)
-        verdict = self._judge(now, float(fault is None))
+        verdict = judge(now, fault) if judge else self._judge(now, float(fault is None))
         if verdict:
             raise self.refusal(verdict, before, fault)
 
     def note(self, stamp, q, v):
         """Note a state to accept, q and v None if unreadable; return the last stamp."""
         before = self.stamp
-        self._next[0] = stamp
+        self._record['stamp'] = stamp
         if q is not None:
             self._q[:], self._v[:] = q, v
         return before

@@ -7,7 +7,7 @@ import time
 from opspace_control.control.saved import block_of
 from opspace_control.errors import ControlError
 from opspace_control.safety.servo_image import ServoImage
-from opspace_control.safety.shared_memory import Kind, SharedMemory
+from opspace_control.safety.shared_memory import Request, SharedMemory
 
 _WAIT = 1.0  # s, for a servo to take the messages of a node before
 
@@ -95,7 +95,7 @@ class AttachedServo:
             self._renew()
             image = self._image
         changes = image.changes()
-        if changes and not self.memory.send(Kind.NUMBERS, changes=changes):
+        if changes and not self.memory.send(Request.NUMBERS, changes=changes):
             return False
         image.note_sent()
         return True
@@ -105,7 +105,7 @@ class AttachedServo:
         self._image.restore()
 
     def tell(self, kind, number=0):
-        """Send what has changed here, then a message of a `Kind`; return whether there was room."""
+        """Send what has changed here, then a `Request`; return whether there was room."""
         return self.send_changes() and self.memory.send(kind, number)
 
     def _renew(self):

@@ -8,11 +8,13 @@ import numpy as np
 
 from opspace_control.control.brake import Brake
 from opspace_control.control.saved import named_numbers
+from opspace_control.errors import SafetyError
 from opspace_control.safety.accepted_state import AcceptedState
 from opspace_control.safety.envelope import Envelope
 from opspace_control.safety.ramps import Ramps
 from opspace_control.safety.servo_data import (
     ACCEPT,
+    BRAKE,
     BRAKED,
     CONTROL,
     DECIDE,
@@ -25,7 +27,7 @@ from opspace_control.safety.servo_data import (
     ServoData,
 )
 from opspace_control.safety.servo_law import servo_step
-from opspace_control.safety.supervisor import NO_TRIP, TRIPS, Recovery, Supervisor
+from opspace_control.safety.supervisor import NO_TRIP, NUMBER_OF, TRIPS, Recovery, Supervisor
 
 # Quantities of `controller.gradual` that ramp up from zero; damping acts at once.
 _FROM_ZERO = ('activation', 'joints.activation', 'posture.kp')
@@ -171,9 +173,23 @@ class Servo:
         number of a trip.
         """
         self.state.note(stamp, q, v)
-        done = self.step(DECIDE, now, self.step(ACCEPT, now, fault))
+        return self.control(now, self.step(ACCEPT, now, fault))
+
+    def control(self, now, fault, prepare=lambda done: None):
+        """
+        Do what follows a state that is accepted, or not for the ``fault``; result as of `cycle`.
+
+        ``prepare(done)`` is called before the law, with `CONTROL` or `RESUME`; a SafetyError of it
+        trips, and is raised.
+        """
+        done = self.step(DECIDE, now, fault)
         if done not in (CONTROL, RESUME):
             return done
+        try:
+            prepare(done)
+        except SafetyError as error:
+            self.step(BRAKE, now, NUMBER_OF[error.trip])
+            raise
         self.controller.compute_torque(
             self.state.state, out=self.tau, dt=self.numbers['dt'].item())
         return BRAKED if self.step(SEND, now) == BRAKED else done

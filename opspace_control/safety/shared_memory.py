@@ -40,7 +40,7 @@ _CHANGE = struct.Struct('2q')  # before changed bytes: their offset and number
 _TRIES = 20  # to read the block between cycles
 
 
-class Kind(IntEnum):
+class Request(IntEnum):
     """What a message asks for."""
 
     NUMBERS = 0  # changes of numbers
@@ -152,7 +152,7 @@ class SharedMemory:
 
     def send(self, kind, number=0, changes=()):
         """
-        Send a message of a `Kind`; return False if there is no room for it.
+        Send a message of a `Request`; return False if there is no room for it.
 
         ``changes`` are pairs of an offset in the block and bytes.
         """

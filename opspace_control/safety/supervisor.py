@@ -8,8 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined
-from opspace_control.safety.recorded import recorded
+from opspace_control.compiled import called, inlined, recorded
 
 
 class Recovery(IntEnum):
@@ -201,7 +200,6 @@ class Supervisor:
     def __init__(self, release_time=0.3, least_recovery=Recovery.AUTOMATIC):
         self.records = np.zeros(1, SUPERVISOR)
         self._record = self.records.view(np.recarray)[0]  # for calls of compiled functions
-        self._numbers = {name: self.records[name] for name in SUPERVISOR.names}
         self.release_time, self.least_recovery = release_time, least_recovery
         self.restart()
 

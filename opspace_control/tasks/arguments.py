@@ -136,17 +136,6 @@ def task_numbers(values, name, owner, shape=(), **bounds):
                    **bounds)
 
 
-def recorded(field, doc, writable=False):
-    """Return a property that copies a field of the owner's record."""
-    def read(self):
-        value = self._record[field]
-        return value.copy() if value.ndim else value.item()
-
-    def write(self, value):
-        self._record[field] = value
-    return property(read, write if writable else None, doc=doc)
-
-
 class RecordedNumber:
     """A number of the owner's records, or one of a pair, `checked` when it is set; 0 or more."""
 

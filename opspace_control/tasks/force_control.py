@@ -4,13 +4,12 @@
 
 import numpy as np
 
-from opspace_control.compiled import as_record
+from opspace_control.compiled import as_record, recorded
 from opspace_control.errors import TaskError
 from opspace_control.tasks.arguments import (
     RecordedNumber,
     TaskPart,
     read_six,
-    recorded,
     task_numbers,
 )
 from opspace_control.tasks.force_law import FORCE_CONTROL, release_force, restart_force

@@ -11,11 +11,11 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import inlined, recorded
 from opspace_control.spatial.eigen import diagonalise, reflect, reflect_back, tridiagonalise
 from opspace_control.spatial.rotations import rotation_vector, turn_about
 from opspace_control.spatial.vectors import multiply_transpose
-from opspace_control.tasks.arguments import TaskPart, recorded, task_numbers
+from opspace_control.tasks.arguments import TaskPart, task_numbers
 from opspace_control.tasks.specification_law import take_components
 
 # The spring of one task, along its axes.

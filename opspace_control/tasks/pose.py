@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.compiled import as_record
+from opspace_control.compiled import as_record, recorded
 from opspace_control.errors import TaskError
 from opspace_control.spatial.rotations import (
     matrix_from_vector,
@@ -19,7 +19,6 @@ from opspace_control.tasks.arguments import (
     read_gains,
     read_pose,
     read_six,
-    recorded,
 )
 from opspace_control.tasks.impedance_law import Impedance
 from opspace_control.tasks.jerk_limited import (

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import inlined, recorded
 from opspace_control.dynamics.kinematics import place_point
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import TaskError
@@ -15,7 +15,6 @@ from opspace_control.tasks.arguments import (
     RecordedNumber,
     TaskPart,
     read_six,
-    recorded,
     task_numbers,
 )
 

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import as_record
+from opspace_control.compiled import as_record, recorded
 from opspace_control.errors import TaskError
 from opspace_control.model.nodes import WORLD
 from opspace_control.spatial.rotations import quaternion_from_matrix
-from opspace_control.tasks.arguments import AXES, read_axes, read_axes_rotation, recorded
+from opspace_control.tasks.arguments import AXES, read_axes, read_axes_rotation
 from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.pose_law import POSE_TASK, clear_pose_goal
 from opspace_control.tasks.ranked import RankedTask

@@ -31,7 +31,7 @@ _NEARER = {'arm_left_1_joint': -0.3, 'arm_left_2_joint': 0.3, 'arm_left_3_joint'
 
 
 @dataclass(frozen=True)
-class Course:
+class SceneTrial:
     """The way of a robot's hands; of what is drawn a row for each of k moments."""
 
     label: str
@@ -82,7 +82,7 @@ class Scene:
     group: Callable = lambda pair: 0  # from names of two shapes to the number of their group
 
     def run(self, label, *, keep):
-        """Return the Course with distances kept, or without."""
+        """Return the SceneTrial with distances kept, or without."""
         from opspace_control.simulation import SimulatedRobot
         from opspace_control.simulation.distance_judge import DistanceJudge
         from opspace_control.simulation.lockstep import LockStep
@@ -132,7 +132,7 @@ class Scene:
             times.append(robot.took)
             simulated.step()
         columns = [np.array(column) for column in zip(*rows, strict=True)]
-        return Course(label, *columns[:5], np.array([*lines, simulated.skeleton()]), self.plane,
+        return SceneTrial(label, *columns[:5], np.array([*lines, simulated.skeleton()]), self.plane,
                       1e3 * float(np.median(times)),
                       tuple((ball.radius, path) for ball, path in zip(
                           self.balls, columns[5:], strict=True)))

@@ -26,7 +26,7 @@ _DRAWN = 1.5  # parts of a limit that are drawn; a robot that falls passes them 
 
 
 @dataclass(frozen=True)
-class Run:
+class LeggedTrial:
     """A recorded run, a row for each of k steps; ``late`` begins when the command is reached."""
 
     label: str
@@ -75,7 +75,7 @@ class WithoutSwingDynamics(LeggedScene):
 
 
 def run(label, gait, speed, scene=LeggedScene, **options):
-    """Return the `Run` of a b1 that is commanded to go ahead at a speed, m/s."""
+    """Return the `LeggedTrial` of a b1 that is commanded to go ahead at a speed, m/s."""
     it = scene('b1', noise=1.0, delay=2, stepping=Stepping(acceleration=_ACCELERATION), **options)
     it.run(_STAND)
     it.locomotion.gait = gait
@@ -85,7 +85,7 @@ def run(label, gait, speed, scene=LeggedScene, **options):
     late = len(it.reports)
     it.run(_SHOWN)
     reports = np.array(it.reports)
-    return Run(label, STEP * np.arange(len(reports)), reports, late, it.fallen)
+    return LeggedTrial(label, STEP * np.arange(len(reports)), reports, late, it.fallen)
 
 
 def _limits(each):

@@ -59,7 +59,7 @@ def arms(name='panda'):
 
 
 @dataclass(frozen=True)
-class Course:
+class ArmTrial:
     """The way of the hand farthest from its goal, a row for each of k periods."""
 
     away: np.ndarray     # (k,), m
@@ -107,7 +107,7 @@ def simulated(arms, model, reality):
 
 
 def seek(arms, reality, goals, prepare=lambda controller: None):
-    """Send the hands of a robot of a `Reality` to some of `random_goals`; return the `Course`."""
+    """Send the hands of a robot of a `Reality` to some of `random_goals`; return the `ArmTrial`."""
     from opspace_control.simulation.lockstep import LockStep
 
     model = opspace_control.RobotModel.from_urdf_file(arms.path, locked_joints=arms.braked)
@@ -133,7 +133,7 @@ def seek(arms, reality, goals, prepare=lambda controller: None):
         poses.append([robot.frame_pose(hand) for hand in arms.hands])
     away, turned = np.max([_distances(targets[hand], seen) for hand, seen in zip(
         arms.hands, np.array(poses).swapaxes(0, 1), strict=True)], axis=0)
-    return Course(away, turned, np.array(efforts) / model.effort_limits[free])
+    return ArmTrial(away, turned, np.array(efforts) / model.effort_limits[free])
 
 
 def _distances(target, poses):

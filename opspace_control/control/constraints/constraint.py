@@ -3,11 +3,11 @@
 """A constraint of a frame, to another link or to the world."""
 
 import math
-from numbers import Real
 
 import numpy as np
 
 from opspace_control.checks import checked
+from opspace_control.compiled import recorded
 from opspace_control.control.constraints.constraint_law import CONSTRAINT
 from opspace_control.errors import ControlError
 from opspace_control.spatial.rotations import cross_matrix
@@ -38,6 +38,9 @@ class Constraint:
 
     """
 
+    error = recorded('error', 'Constraint error of the last cycle, (6,), at `place`: m, and a '
+                     'rotation vector, rad.')
+
     def __init__(self, frame, other=None, *, name=None, axes=AXES, kp=0.0, kd=0.0):
         self.frame = frame
         self.other = other
@@ -53,9 +56,8 @@ class Constraint:
     def set_gains(self, kp, kd=-1.0):
         """Change the gains against drift, as of the constructor."""
         for gain, value, least in (('kp', kp, 0.0), ('kd', kd, -np.inf)):
-            if not (isinstance(value, Real) and least <= value < np.inf):
-                raise ControlError(f"Constraint '{self.name}': {gain} = {value!r} is not allowed.",
-                                   cure='Give a number, zero or more.', parameter=gain, value=value)
+            checked(value, f"Constraint '{self.name}': {gain}", ControlError, lowest=least,
+                    parameter=gain)
         self._record['kp'], self._record['kd'] = kp, kd if kd >= 0.0 else 2.0 * math.sqrt(kp)
 
     def close(self):
@@ -84,10 +86,8 @@ class Constraint:
 
     @activation.setter
     def activation(self, value):
-        if not (isinstance(value, Real) and 0.0 <= value <= 1.0):
-            raise ControlError(f"Constraint '{self.name}': activation = {value!r} is not allowed.",
-                               cure='Give a number from 0 to 1.', value=value)
-        self._record['activation'] = value
+        self._record['activation'] = checked(
+            value, f"Constraint '{self.name}': activation", ControlError, lowest=0.0, highest=1.0)
 
     @property
     def in_use(self):
@@ -125,11 +125,6 @@ class Constraint:
     def internal_wrench(self, wrench):
         self._record['internal_wrench'] = checked(
             wrench, f"Constraint '{self.name}': internal_wrench", ControlError, (6,))
-
-    @property
-    def error(self):
-        """Constraint error of the last cycle, (6,), at `place`: m, and a rotation vector, rad."""
-        return self._record['error'].copy()
 
     def joint_force(self, model, state):
         """Return ``J_cᵀ w``, the joint forces (nv,) of the wrench that the last cycle exerted."""

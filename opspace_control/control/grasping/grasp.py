@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.compiled import recorded
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.control.grasping.grasp_binding import fill_grips
 from opspace_control.control.grasping.grasp_checks import (
@@ -70,6 +71,9 @@ class Grasp:
         One for each effector except a carrier.
 
     """
+
+    resultant = recorded('resultant', "Resultant of the effectors' wrenches, (6,), about the "
+                         "object's origin, in its axes, N and N·m.")
 
     def __init__(self, effectors, *, name='grasp', payload=None, grasp_poses=None, kind='rigid',
                  grasp_force=0.0, tolerance=(0.02, 0.1), drift_gains=(25.0, -1.0), task=None,
@@ -228,11 +232,6 @@ class Grasp:
         if self._linkage is None:
             return np.zeros(1), np.zeros((len(self.effectors), 3))
         return self._linkage.internal(self._grips['wrench'])
-
-    @property
-    def resultant(self):
-        """Resultant of these wrenches, (6,), about the object's origin, in its axes, N and N·m."""
-        return self._record['resultant'].copy()
 
     @property
     def applied_force(self):

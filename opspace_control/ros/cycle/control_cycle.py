@@ -9,18 +9,8 @@ from opspace_control.ros.cycle.command_output import CommandOutput, Release
 from opspace_control.ros.cycle.robot_cycle import RobotCycle
 from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.safety.servo import Servo
-from opspace_control.safety.servo_data import (
-    ACCEPT,
-    BRAKE,
-    BRAKED,
-    DECIDE,
-    EARLY,
-    HOLD,
-    RESUME,
-    SEND,
-    WATCH,
-)
-from opspace_control.safety.supervisor import NO_TRIP, NUMBER_OF, TRIPS, Recovery
+from opspace_control.safety.servo_data import ACCEPT, BRAKED, EARLY, HOLD, RESUME, WATCH
+from opspace_control.safety.supervisor import NO_TRIP, NUMBER_OF, TRIPS
 
 
 class ControlCycle(RobotCycle):
@@ -34,7 +24,7 @@ class ControlCycle(RobotCycle):
 
     def __init__(self, controller, command, publish, logger, odometry=None):
         super().__init__(Servo(controller, StateInput(controller.model, odometry)), logger)
-        self._step, self._dt = self.servo.step, self._numbers['dt']
+        self._step = self.servo.step
         self._law = [controller._cycle[name] for name in (
             'limited', 'unsolved', 'levels_given_up', 'least_eigenvalue')]
         self._output = CommandOutput(self.servo, command, publish)
@@ -53,25 +43,28 @@ class ControlCycle(RobotCycle):
         opened = self._state_input.open(data)
         if opened is None or self._state_input.expects(opened, now):
             return
-        fault, before = self._accept(opened, now), self._trip.item()
-        done = self._step(DECIDE, now, NUMBER_OF[fault.trip] if fault else NO_TRIP)
-        if done == EARLY:
-            return
-        if done == BRAKED:
-            if fault is None and self._numbers['fault'].item() != NO_TRIP:
-                fault = self._error_of_effort()
-            if fault:
-                self._tell_of(fault, before)
-            self._output.publish()
-        else:
+        fault, before = None, self._trip.item()
+        try:
+            self._state_input.take(opened, now, self._judge)
+            self.observe()
+        except SafetyError as error:
+            fault = error
+
+        def prepare(done):
+            nonlocal before
             if done == RESUME:
                 self._resume(TRIPS[before])
-            try:
-                self._control(now)
-            except SafetyError as error:  # of a goal that moves
-                self._step(BRAKE, now, NUMBER_OF[error.trip])
-                self._tell_of(error, NO_TRIP)
-                self._output.publish()
+            before = NO_TRIP
+            self.move_goals(self.time)
+        try:
+            done = self.servo.control(now, NUMBER_OF[fault.trip] if fault else NO_TRIP, prepare)
+        except SafetyError as error:  # of a goal that moves
+            fault, done = error, BRAKED
+        if done == EARLY:
+            return
+        if self._numbers['fault'].item() != NO_TRIP:
+            self._report(fault or self._error_of_effort(), before, self._numbers['news'].item())
+        self._output.publish()
         self._tell(now, opened)
 
     def watch(self):
@@ -85,7 +78,8 @@ class ControlCycle(RobotCycle):
         done = self._step(WATCH, now, float(self._state_input.is_paused(time_now, timeout)))
         fault = self._numbers['fault'].item()
         if fault != NO_TRIP:
-            self._tell_of(self._state_input.overdue(TRIPS[fault], now, timeout, time_now), before)
+            self._report(self._state_input.overdue(TRIPS[fault], now, timeout, time_now), before,
+                         self._numbers['news'].item())
         if done == BRAKED:
             self._output.publish()
 
@@ -106,39 +100,13 @@ class ControlCycle(RobotCycle):
             data = newest()
             opened = None if data is None else self._state_input.open(data)
             if opened is not None:
-                self._take(opened, now)
+                self._state_input.take(opened, now, self._judge)
         return Release(self._state_input, self._output, self.supervisor, look, has_subscriber)
 
-    def _accept(self, opened, now):
-        """Accept a state, and observe it; return its SafetyError, None without a fault."""
-        state_input = self._state_input
-        q, v, fault, joints = state_input.read(opened, now)
-        last = state_input.note(opened.stamp, q, v)
-        if self._step(ACCEPT, now, NUMBER_OF[fault.trip] if fault else NO_TRIP) == NO_TRIP:
-            try:
-                self.observe()
-            except SafetyError as error:
-                return error
-            return None
-        refusal = state_input.refusal(self._numbers['verdict'].item(), last, fault)
-        if refusal is fault:
-            state_input.see(joints, now)
-        return refusal
-
-    def _control(self, now):
-        """Call the law, and send its efforts within the envelope."""
-        self.move_goals(self.time)
-        self._controller.compute_torque(self.state, out=self.commanded, dt=self._dt.item())
-        if self._step(SEND, now) == BRAKED:
-            self._tell_of(self._error_of_effort(), NO_TRIP)
-        self._output.publish()
-
-    def _take(self, opened, now):
-        """Accept a state, or raise a SafetyError."""
-        trip = self.supervisor.trip
-        if trip and trip.recovery == Recovery.AUTOMATIC and self.supervisor.released(now):
-            self._state_input.forget()
-        self._state_input.take(opened, now)
+    def _judge(self, now, fault):
+        """Return the servo's verdict about the state that was noted."""
+        self._step(ACCEPT, now, NUMBER_OF[fault.trip] if fault else NO_TRIP)
+        return self._numbers['verdict'].item()
 
     def _tell(self, now, opened):
         """Count a cycle, and publish feedback or do waiting work; not with an unknown state."""
@@ -153,7 +121,3 @@ class ControlCycle(RobotCycle):
         """Return the SafetyError of an effort that was not finite in this call."""
         numbers = self._numbers[0]
         return self._not_finite(numbers['dof'], numbers['effort'])
-
-    def _tell_of(self, error, before):
-        """Tell of a fault of this call; ``before`` is the number of the trip until now."""
-        self._report(error, before, self._numbers['news'].item())

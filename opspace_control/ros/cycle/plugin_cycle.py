@@ -13,7 +13,7 @@ from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.safety.attached_servo import AttachedServo
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import RESUME
-from opspace_control.safety.shared_memory import Kind, Mode
+from opspace_control.safety.shared_memory import Mode, Request
 from opspace_control.safety.supervisor import (
     EFFORT_NOT_FINITE,
     NO_TRIP,
@@ -75,8 +75,8 @@ class PluginCycle(RobotCycle):
         self._begun, self._before = now, self._trip.item()
         self._tell_timeout()
         self.link.memory.beat(now)
-        self.send(Kind.HOLD)
-        self.send(Kind.MODE, Mode.RUN)
+        self.send(Request.HOLD)
+        self.send(Request.MODE, Mode.RUN)
 
     @property
     def fault(self):
@@ -126,7 +126,7 @@ class PluginCycle(RobotCycle):
 
     def hold(self):
         """Make the present pose every goal, and acknowledge a trip."""
-        self.send(Kind.HOLD)
+        self.send(Request.HOLD)
         self.hold_goals(self.supervisor.trip is not None)
         self.link.send_changes()
 
@@ -187,7 +187,7 @@ class PluginCycle(RobotCycle):
                 self.move_goals(self.time)
         except SafetyError as error:  # a collision, or of a goal that moves
             self._reasons[error.trip] = error
-            self.link.tell(Kind.TRIP, NUMBER_OF[error.trip])
+            self.link.tell(Request.TRIP, NUMBER_OF[error.trip])
         if tripped:
             self.link.send_changes()
         if self._give_feedback(now, tripped, self.stamp) and tripped:
@@ -231,7 +231,7 @@ class PluginRelease:
         """Do nothing: the plug-in gives no effort."""
 
     def _be(self, mode):
-        if mode != self._mode and self._runs() and self._link.memory.send(Kind.MODE, mode):
+        if mode != self._mode and self._runs() and self._link.memory.send(Request.MODE, mode):
             self._mode = mode
 
     def _runs(self):

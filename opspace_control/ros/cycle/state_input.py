@@ -205,16 +205,18 @@ class StateInput(AcceptedState):
         """Return whether the odometry for a first joint state may still arrive."""
         return self._odometry is not None and self._odometry.expected(opened.stamp, now)
 
-    def take(self, opened, now):
+    def take(self, opened, now, judge=None):
         """
         Read and check an OpenedJointState that arrived at the steady time ``now``, s.
+
+        ``judge`` is that of `accept`.
 
         A SafetyError says why the state is refused: TIME_BACKWARDS, STATE_INVALID, ODOM_TIMEOUT,
         ODOM_INVALID, POSITION_JUMP. After VELOCITY_LIMIT it is accepted.
         """
         q, v, fault, joints = self.read(opened, now)
         try:
-            self.accept(opened.stamp, now, q, v, fault)
+            self.accept(opened.stamp, now, q, v, fault, judge)
         except SafetyError as error:
             if error is fault:
                 self.see(joints, now)
