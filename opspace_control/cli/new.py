@@ -40,23 +40,14 @@ _LINEAR, _ANGULAR, _EFFORT = 0.25, 0.7, 0.5
 
 @dataclass(frozen=True)
 class Guess:
-    """
-    What a parameter file is made of.
-
-    Attributes
-    ----------
-    robot : DemoRobot
-        Tasks, their links and axes, and the start posture, rad or m.
-    values : dict
-        Further parameters of the controller, by name.
-    freedom : float
-        Least singular value of the Jacobian of all tasks at the posture, m per rad.
-
-    """
+    """What a parameter file is made of."""
 
     robot: DemoRobot
+    """Tasks, their links and axes, and the start posture, rad or m."""
     values: dict
+    """Further parameters of the controller, by name."""
     freedom: float
+    """Least singular value of the Jacobian of all tasks at the posture, m per rad."""
 
 
 def main(arguments):

@@ -7,29 +7,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Topic:
-    """
-    A topic or service of a node.
-
-    Attributes
-    ----------
-    direction : str
-        ``in``, ``out`` or ``service``.
-    name : str
-        With ``~`` for the name of the node, and names of the user in angle brackets.
-    type : str
-        Of its messages or requests; two types where a parameter decides.
-    description : str
-        What it does, in Markdown.
-    parameter : str
-        Parameter that changes the name, or that turns the topic on; '' if there is none.
-
-    """
+    """A topic or service of a node."""
 
     direction: str
+    """``in``, ``out`` or ``service``."""
     name: str
+    """With ``~`` for the name of the node, and names of the user in angle brackets."""
     type: str
+    """Of its messages or requests; two types where a parameter decides."""
     description: str = ''
+    """What it does, in Markdown."""
     parameter: str = ''
+    """Parameter that changes the name, or that turns the topic on; '' if there is none."""
 
 
 _COMMANDS = 'std_msgs/Float64MultiArray or sensor_msgs/JointState (`command_type`)'

@@ -34,23 +34,14 @@ _KEYS = 'kind', 'size', 'xyz', 'rpy', 'source', 'too_fat', 'too_thin'
 
 @dataclass(frozen=True)
 class CollisionDescription:
-    """
-    Collision shapes of a robot, and pairs of links that are left out.
-
-    Attributes
-    ----------
-    fits : tuple of Fit
-        The shapes, with the errors of their fits.
-    excluded : dict of (str, str) to str
-        Reason, a key of `REASONS`, by sorted names of two links.
-    doubts : tuple of str
-        Sentences about what is doubtful; not in the file.
-
-    """
+    """Collision shapes of a robot, and pairs of links that are left out."""
 
     fits: tuple
+    """The shapes, with the errors of their fits."""
     excluded: dict
+    """Reason, a key of `REASONS`, by sorted names of two links."""
     doubts: tuple = ()
+    """Sentences about what is doubtful; not in the file."""
 
     @classmethod
     def from_urdf_file(cls, path, *, srdf=None, samples=2000):

@@ -56,30 +56,20 @@ class Shape:
 
     Raises a ModelError for an unknown kind, or a size or pose that cannot be used, and names the
     shape.
-
-    Parameters
-    ----------
-    name : str
-        Its name, by which pairs and messages refer to it.
-    link : str or None
-        Link that carries it; None for the world.
-    kind : Kind or str
-        ``sphere``, ``capsule``, ``cylinder``, ``box`` or ``half_space``.
-    size : sequence of float
-        m, as of `Kind`.
-    position : (3,) array
-        Its centre in the link's frame, or in the world, m; of a half-space a point of its plane.
-    rotation : (3, 3) array
-        Its axes there, by column. A half-space is below the plane of its x and y.
-
     """
 
     name: str
+    """Its name, by which pairs and messages refer to it."""
     link: str | None
+    """Link that carries it; None for the world."""
     kind: Kind
+    """``sphere``, ``capsule``, ``cylinder``, ``box`` or ``half_space``."""
     size: tuple
+    """m, as of `Kind`."""
     position: tuple = (0.0, 0.0, 0.0)
+    """Its centre in the link's frame, or in the world, m; of a half-space a point of its plane."""
     rotation: tuple = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    """Its axes there, by column. A half-space is below the plane of its x and y."""
 
     def __post_init__(self):
         what = f"shape '{self.name}'"

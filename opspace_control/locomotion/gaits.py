@@ -16,27 +16,19 @@ class Gait:
     The phase of a leg is that of the clock plus its offset, modulo 1. From 0 to ``duty`` the foot
     is on the ground, from there to 1 it swings. Raises a ControlError for a number that cannot be
     used.
-
-    Attributes
-    ----------
-    period : float
-        Duration of a stride in units of ``√(h/g)``, the time constant of a pendulum of the trunk's
-        height h: one table serves robots of all sizes.
-    duty : float
-        Duty factor, the part of the stride in which a foot is on the ground, between 0 and 1.
-    offsets : tuple of float
-        Of the phases, in the order of the feet; of a quadruped: front left, front right, rear
-        left, rear right.
-    tilting : float
-        From 0 to 1: how much of the moment of feet that are not below the centre of mass tilts the
-        trunk; the rest accelerates it horizontally.
-
     """
 
     period: float
+    """Duration of a stride in units of ``√(h/g)``, the time constant of a pendulum of the
+    trunk's height h: one table serves robots of all sizes."""
     duty: float
+    """Duty factor, the part of the stride in which a foot is on the ground, between 0 and 1."""
     offsets: tuple
+    """Of the phases, in the order of the feet; of a quadruped: front left, front right, rear
+    left, rear right."""
     tilting: float = 0.0
+    """From 0 to 1: how much of the moment of feet that are not below the centre of mass tilts
+    the trunk; the rest accelerates it horizontally."""
 
     def __post_init__(self):
         if not (self.period > 0.0 and 0.0 < self.duty < 1.0 and 0.0 <= self.tilting <= 1.0):

@@ -23,47 +23,36 @@ class Reality:
     whether a drive works or not; a joint that sticks stays where it is. Measured positions are
     rounded after noise is added; noise is white, Gaussian, and the same in each run. A delay is
     rounded up to time steps. Raises a SimulationError for a number that is negative or not finite.
-
-    Parameters
-    ----------
-    coulomb_ratio : float
-        Coulomb friction of each drive, in parts of its effort limit.
-    viscous_ratio : float
-        Viscous friction of each drive, in parts of its effort limit for each rad/s or m/s.
-    coulomb, viscous : dict of str to float
-        Friction of single joints instead, as of `DriveFriction`: N·m or N, N·m·s/rad or N·s/m.
-    mass_deviation : float
-        Relative standard deviation of the mass of each link. The inertia has the same factor, the
-        centre of mass remains. Factors are log-normal with mean 1, so no mass is negative.
-    position_noise, velocity_noise : float
-        Standard deviations of measured joint positions and velocities, rad or m, rad/s or m/s.
-    position_resolution : float
-        Of the encoders, rad or m: measured joint positions are multiples of it. 0 for none.
-    state_delay, command_delay : float
-        Time by which measured joint states are late, and by which drives obey late, s.
-    base_noise : (4,) sequence of float
-        Standard deviations of the measured state of a floating base: position, m, orientation, rad,
-        linear and angular velocity, m/s and rad/s.
-    base_delay : float
-        Time by which this state is late, s.
-    seed : int
-        Of masses and noise.
-
     """
 
     coulomb_ratio: float = 0.0
+    """Coulomb friction of each drive, in parts of its effort limit."""
     viscous_ratio: float = 0.0
+    """Viscous friction of each drive, in parts of its effort limit for each rad/s or m/s."""
     coulomb: dict = field(default_factory=dict)
     viscous: dict = field(default_factory=dict)
+    """``coulomb`` and ``viscous`` are those of single joints instead, as of `DriveFriction`: N·m or
+    N, N·m·s/rad or N·s/m."""
     mass_deviation: float = 0.0
+    """Relative standard deviation of the mass of each link. The inertia has the same factor, the
+    centre of mass remains. Factors are log-normal with mean 1, so no mass is negative."""
     position_noise: float = 0.0
     velocity_noise: float = 0.0
+    """Standard deviation of measured joint velocities, rad/s or m/s; ``position_noise`` is that of
+    positions, rad or m."""
     position_resolution: float = 0.0
+    """Of the encoders, rad or m: measured joint positions are multiples of it. 0 for none."""
     state_delay: float = 0.0
     command_delay: float = 0.0
+    """Time by which drives obey late, s; ``state_delay`` is that by which measured joint states are
+    late."""
     base_noise: tuple = (0.0, 0.0, 0.0, 0.0)
+    """Standard deviations of the measured state of a floating base: position, m, orientation,
+    rad, linear and angular velocity, m/s and rad/s."""
     base_delay: float = 0.0
+    """Time by which this state is late, s."""
     seed: int = 0
+    """Of masses and noise."""
 
     def __post_init__(self):
         for name in (each.name for each in fields(self)):

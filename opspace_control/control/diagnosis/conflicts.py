@@ -18,28 +18,18 @@ _MET = 0.999
 
 @dataclass(frozen=True)
 class GivenUp:
-    """
-    A direction in which the tasks of one level do not get their acceleration.
-
-    Attributes
-    ----------
-    priority : int
-        Of these tasks.
-    met : float
-        How much of it is met, from 0 to 1.
-    conflict : bool
-        Whether tasks above determine it: without them the robot could move so. Otherwise the robot
-        cannot, or tasks of the level contradict each other.
-    wrench : dict
-        From (task name, axis) to components, largest 1: of the force and moment that accelerates
-        nothing, and so is not applied. A task of joints has one 'joints' for all.
-
-    """
+    """A direction in which the tasks of one level do not get their acceleration."""
 
     priority: int
+    """Of these tasks."""
     met: float
+    """How much of it is met, from 0 to 1."""
     conflict: bool
+    """Whether tasks above determine it: without them the robot could move so. Otherwise the
+    robot cannot, or tasks of the level contradict each other."""
     wrench: dict
+    """From (task name, axis) to components, largest 1: of the force and moment that accelerates
+    nothing, and so is not applied. A task of joints has one 'joints' for all."""
 
     def __str__(self):
         words = ', '.join(f'{share:+.2g} {task} {axis}' for (task, axis), share

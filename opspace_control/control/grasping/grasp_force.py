@@ -12,28 +12,18 @@ from opspace_control.errors import ControlError
 
 @dataclass(frozen=True)
 class GraspForce:
-    """
-    Grasp force of a `Grasp`: the compression of every member of its virtual linkage.
-
-    Attributes
-    ----------
-    minimum, maximum : float
-        N; between them, the least force with which no grip slips.
-    friction : float
-        Coefficient of friction of all grips; inf where they cannot slip.
-    friction_margin : float
-        Divisor of that coefficient, 1 or more.
-    minimum_effort : bool
-        Whether internal forces that are not commanded minimise the efforts of the drives, each
-        relative to its limit.
-
-    """
+    """Grasp force of a `Grasp`: the compression of every member of its virtual linkage."""
 
     minimum: float = 0.0
     maximum: float = 200.0
+    """N; between ``minimum`` and this, the least force with which no grip slips."""
     friction: float = np.inf
+    """Coefficient of friction of all grips; inf where they cannot slip."""
     friction_margin: float = 1.5
+    """Divisor of that coefficient, 1 or more."""
     minimum_effort: bool = False
+    """Whether internal forces that are not commanded minimise the efforts of the drives, each
+    relative to its limit."""
 
 
 def read_grasp_force(given, name, count):
