@@ -99,15 +99,16 @@ def test_every_paper_cited_is_in_the_references():
 # The numbers may fall, never rise; a word at zero stays here.
 OLD_WORDS = {
     'advised': 0, 'alone': 0, 'asked': 0, 'bear': 0, 'bears': 0, 'believe': 0, 'believed': 0,
-    'borne': 0, 'coast': 0, 'eased': 0, 'ends': 0, 'exchange': 0, 'feel': 0, 'feelings': 0,
-    'feels': 0, 'felt': 0, 'firmness': 0, 'fold': 0, 'growth': 0, 'handed': 0, 'heir': 0,
-    'heirs': 0, 'held': 0, 'insist': 0, 'insistence': 0, 'intake': 0, 'journey': 0, 'keeper': 0,
-    'keepers': 0, 'laden': 0, 'leader': 0, 'leading': 0, 'leads': 0, 'led': 0, 'miss': 0,
-    'missed': 0, 'nobody': 0, 'nudge': 0, 'patience': 0, 'planes': 0, 'poisoned': 0, 'pull': 0,
-    'pulls': 0, 'push': 0, 'pushes': 0, 'relief': 0, 'remember': 0, 'room': 0, 'ruled': 0,
-    'soften': 0, 'somebody': 0, 'spare': 0, 'spend': 0, 'squeeze': 0, 'stands': 0, 'stood': 0,
-    'travel': 0, 'travellers': 0, 'travelling': 0, 'travels': 0, 'unspent': 0, 'ways': 0,
-    'whoever': 0, 'workspace': 0, 'yielded': 0, 'yielding': 0, 'yields': 0}
+    'borne': 0, 'coast': 0, 'drifts': 0, 'eased': 0, 'ends': 0, 'exchange': 0, 'feel': 0,
+    'feelings': 0, 'feels': 0, 'felt': 0, 'firmness': 0, 'fold': 0, 'growth': 0, 'handed': 0,
+    'heir': 0, 'heirs': 0, 'held': 0, 'insist': 0, 'insistence': 0, 'intake': 0, 'journey': 0,
+    'keeper': 0, 'keepers': 0, 'laden': 0, 'leader': 0, 'leading': 0, 'leads': 0, 'leaves': 0,
+    'led': 0, 'miss': 0, 'missed': 0, 'nobody': 0, 'nudge': 0, 'patience': 0, 'planes': 0,
+    'poisoned': 0, 'pull': 0, 'pulls': 0, 'push': 0, 'pushes': 0, 'relief': 0, 'remember': 0,
+    'room': 0, 'ruled': 0, 'soften': 0, 'somebody': 0, 'spare': 0, 'spend': 0, 'squeeze': 0,
+    'stands': 0, 'stood': 0, 'travel': 0, 'travellers': 0, 'travelling': 0, 'travels': 0,
+    'unspent': 0, 'ways': 0, 'whoever': 0, 'workspace': 0, 'yielded': 0, 'yielding': 0,
+    'yields': 0}
 
 
 # What rooms other than control/ take from it; these names go when it has others.

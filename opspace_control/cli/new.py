@@ -79,18 +79,11 @@ def main(arguments):
 
 def guess_parameters(urdf, frames=()):
     """
-    Return the `Guess` for a URDF or xacro file.
+    Return the `Guess` for a URDF or xacro file, a Path.
 
-    Raises a ModelError if the file cannot be used, a frame is unknown, or no joint can move one of
-    them.
-
-    Parameters
-    ----------
-    urdf : Path
-        The file.
-    frames : sequence of str
-        Links of the tasks; by default those of hands and feet, by their place in the tree.
-
+    ``frames`` are the links of the tasks; by default those of hands and feet, by their place in the
+    tree. Raises a ModelError if the file cannot be used, a frame is unknown, or no joint can move
+    one of them.
     """
     from opspace_control.cli.showcase.schedule import Reach
     from opspace_control.simulation import SimulatedRobot

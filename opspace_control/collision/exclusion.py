@@ -45,27 +45,12 @@ def read_srdf(path):
 
 def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0, *, surfaces=None):
     """
-    Return the pairs of links whose distance is of no use, and the reason of each, in a dict.
+    Return the pairs of links whose distance is of no use, sorted names, with a key of REASONS.
 
-    Parameters
-    ----------
-    robot : KinematicTree or RobotModel
-        The robot.
-    shapes : sequence of Shape
-        On its links.
-    disabled : collection of (str, str)
-        Pairs of links that the SRDF disables, each sorted.
-    samples, seed : int
-        Number of configurations within the joint limits, and the seed of their random numbers.
-    surfaces : dict of str to (m, 3) array
-        Points of what the shapes of a link enclose, in its frame, m, by its name.
-
-    Returns
-    -------
-    dict of (str, str) to str
-        The sorted names of two links, and a key of REASONS, the first that holds. Links that do not
-        move relative to each other are not among them.
-
+    Of reasons the first that holds; links that do not move relative to each other are not among
+    them. The ``shapes`` are on links of the ``robot``; ``disabled`` has the pairs of links that the
+    SRDF disables, sorted; ``samples`` is the number of configurations within the joint limits.
+    ``surfaces`` has, by link, points (m, 3) of what its shapes enclose, in its frame, m.
     """
     model = CollisionModel(robot, shapes)
     links = {shape.name: shape.link for shape in model.shapes}

@@ -106,20 +106,10 @@ def _check_parts(kind, parts, cls, wanted):
 
 def make_stack(model, constraints, tasks):
     """
-    Return the POINT records of the stack: those of constraints, then those of tasks.
+    Return the POINT records of the stack: those of constraints, then those of tasks by priority.
 
     Raises a ModelError for an unknown frame or joint, and a TaskError for a joint without a
     coordinate of its own.
-
-    Parameters
-    ----------
-    model : RobotModel
-        The robot.
-    constraints : sequence of Constraint
-        In any order.
-    tasks : sequence of OperationalTask or JointTask
-        Sorted by priority.
-
     """
     parts = [make_points(model, [item.frame for item in constraints],
                          [item.other for item in constraints])[0]]
@@ -145,15 +135,9 @@ def make_robot(status, points, limited):
     """
     Return the `Robot` of a cycle without `LargeInertia` and shapes.
 
-    Parameters
-    ----------
-    status : JointStatus
-        Its nodes are those of the robot.
-    points : (k,) array of POINT
-        Of `make_stack`; those in use are a copy.
-    limited : bool
-        Whether any joint may need its inertia, not only those that move a point.
-
+    The nodes of the JointStatus ``status`` are those of the robot; ``points`` (k,) are those of
+    `make_stack`, and a copy is in use. ``limited`` is whether any joint may need its inertia, not
+    only those that move a point.
     """
     nodes, supports = status.nodes, find_supports(status.nodes, points)
     carried, crossing, coupling = plan_propagation(nodes, points, supports)
@@ -172,13 +156,7 @@ def level_rows(tasks, first):
     """
     Return the rows of the stack at which levels of tasks begin, and where the last one ends.
 
-    Parameters
-    ----------
-    tasks : sequence of OperationalTask or JointTask
-        Sorted by priority.
-    first : int
-        Row of the first task.
-
+    The ``tasks`` are sorted by priority; ``first`` is the row of the first one.
     """
     rows, priority = [], None
     for task in tasks:

@@ -20,15 +20,7 @@ from opspace_control.dynamics.data import NODE_STATE, make_points, nan_filled
 
 
 class Brake:
-    """
-    Joint damping, the weight of the robot, and a hold about where it was.
-
-    Parameters
-    ----------
-    controller : OperationalSpaceController
-        Whose robot, and whose effort limits.
-
-    """
+    """Joint damping, the weight of the robot of a controller, and a hold about where it was."""
 
     def __init__(self, controller):
         model = controller.model

@@ -11,17 +11,8 @@ def gradual_numbers(tasks, joint_tasks, dofs, constraints, grasps, grips, payloa
     """
     Return arrays by name, the very ones in use, whose numbers should change gradually.
 
-    Parameters
-    ----------
-    tasks, joint_tasks, dofs, constraints, grasps, grips : arrays of records
-        Of POSE_TASK, JOINT_TASK, POSTURE_DOF, CONSTRAINT, GRASP and GRIP.
-    payloads : Payloads
-        Of the same controller.
-    limits : LimitData or None
-        Likewise.
-    passive_dofs : (nv,) array of PASSIVE_DOF
-        Known forces of passive joints.
-
+    Records of POSE_TASK, JOINT_TASK, POSTURE_DOF, CONSTRAINT, GRASP and GRIP, Payloads, LimitData
+    or None, and PASSIVE_DOF (nv,), the known forces of passive joints.
     """
     return {**gradual_fields(tasks),
             'joints.kp': joint_tasks['kp'], 'joints.kd': joint_tasks['kd'],

@@ -16,17 +16,8 @@ class JointStatus:
     """
     The status of a controller's joints; at first that of the model.
 
-    Parameters
-    ----------
-    model : RobotModel
-
-    Attributes
-    ----------
-    nodes : (n,) array of NODE
-        The controller's own, for compiled code; the status in it is the one here.
-    responds : (n,) array of bool
-        `responding_nodes` of them, kept up to date.
-
+    ``nodes`` (n,) of NODE are the controller's own, for compiled code, with this status;
+    ``responds`` (n,) of bool are `responding_nodes` of them, kept up to date.
     """
 
     def __init__(self, model):

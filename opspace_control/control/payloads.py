@@ -10,17 +10,8 @@ class Payloads:
     """
     The payloads of a controller's links; at first there are none.
 
-    Parameters
-    ----------
-    model : RobotModel
-    nodes : (n,) array of NODE
-        The controller's own, without payloads; their bodies change with these.
-
-    Attributes
-    ----------
-    gradual : dict of str to array
-        Numbers of the nodes that should change gradually.
-
+    The nodes, (n,), are the controller's own, without payloads: their bodies change with these.
+    ``gradual`` has, by name, those of their numbers that should change gradually.
     """
 
     def __init__(self, model, nodes):
@@ -38,19 +29,9 @@ class Payloads:
 
     def put(self, name, link, payload):
         """
-        Put a payload on a link, in place of what had its name; None takes that off.
+        Put a `Payload` on a link, in its frame, in place of what had its name; None takes that off.
 
         Raises a ModelError for an unknown link, and a ControlError if it is no payload.
-
-        Parameters
-        ----------
-        name : str
-            Of the payload.
-        link : str
-            That carries it.
-        payload : Payload or None
-            In the link's frame.
-
         """
         if payload is None:
             self._loads.pop(name, None)

@@ -38,13 +38,8 @@ def make_storage(dofs, rows, constrained, limits):
     """
     Return the `Storage` of a controller.
 
-    Parameters
-    ----------
-    dofs, rows, constrained : int
-        Degrees of freedom; rows of the stack, and how many of them are those of constraints.
-    limits : LimitData
-        None for the bare law.
-
+    Sizes are those of the degrees of freedom, of the rows of the stack, and of those of
+    constraints; the LimitData ``limits`` is None for the bare law.
     """
     sizes = {'nv': dofs, 'k': rows, 't': rows - constrained, 'STACK_ROWS': STACK_ROWS}
     results = make_arrays(Results, sizes)

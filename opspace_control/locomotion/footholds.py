@@ -40,15 +40,7 @@ def step_length(velocity, error, stance_time, gain, reach):
 
 
 class GroundPlane:
-    """
-    The plane through the last footholds, least squares.
-
-    Parameters
-    ----------
-    footholds : (n, 3) array
-        m, world axes.
-
-    """
+    """The plane through the last footholds (n, 3), m, world axes, least squares."""
 
     def __init__(self, footholds):
         self._footholds, self._slope = np.array(footholds, float), np.zeros(2)

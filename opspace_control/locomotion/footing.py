@@ -9,20 +9,9 @@ class Footing:
     """
     Feet on the ground, feet that swing, and feet that go down to ground lower than expected.
 
-    There is no sensor of contact: a foot that should be on the ground and moves down is above it.
-
-    Parameters
-    ----------
-    n : int
-        Number of feet.
-
-    Attributes
-    ----------
-    on_ground, swinging : (n,) arrays of bool
-        A foot that is neither goes down to the ground.
-    lift_off : (n, 3) array
-        Where feet began to swing, m, world axes.
-
+    There is no sensor of contact: a foot that should be on the ground and moves down is above it. A
+    foot that is neither ``on_ground`` nor ``swinging``, (n,) of bool, goes down; ``lift_off`` (n,
+    3), m, world axes, is where feet began to swing.
     """
 
     def __init__(self, n):

@@ -12,22 +12,10 @@ _UPRIGHT = np.eye(3)
 
 class Legs:
     """
-    The legs of a controller's robot.
+    The legs of a controller's robot, whose tasks and contacts of the feet have their names.
 
-    Raises a KeyError for a foot without a task.
-
-    Parameters
-    ----------
-    controller : OperationalSpaceController
-        Of a model with a floating base; its tasks and contacts of the feet have their names.
-    feet : sequence of str
-        Links.
-
-    Attributes
-    ----------
-    feet, velocities : (n, 3) arrays
-        Positions and velocities of the feet at the last `update`, m and m/s, world axes.
-
+    ``feet`` and ``velocities`` (n, 3) are those of the feet at the last `update`, m and m/s, world
+    axes. Raises a KeyError for a foot without a task.
     """
 
     def __init__(self, controller, feet):

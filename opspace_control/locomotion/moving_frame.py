@@ -9,17 +9,8 @@ def commanded_acceleration(task, state, twist, acceleration):
     """
     Return the acceleration that the task of a trunk commands, (6,), m/s² and rad/s², world axes.
 
-    ``a + kp e + kd (ẋ_d − ẋ)``, [K87] (4.3), with the error e of the last cycle.
-
-    Parameters
-    ----------
-    task : PoseTask
-        Of the root link. One that is not enabled adds nothing.
-    state : RobotState
-        Of a model with a floating base.
-    twist, acceleration : (6,) arrays
-        Of the task's goal.
-
+    ``a + kp e + kd (ẋ_d − ẋ)``, [K87] (4.3), with the error e of the last cycle and ``twist`` and
+    ``acceleration`` (6,) of the goal. A task that is not enabled adds nothing.
     """
     error = task.error
     if error is None or not task.enabled:
@@ -28,17 +19,7 @@ def commanded_acceleration(task, state, twist, acceleration):
 
 
 class MovingFrame:
-    """
-    The frame of a trunk.
-
-    Parameters
-    ----------
-    state : RobotState
-        Of a model with a floating base.
-    acceleration : (6,) array
-        Of the trunk, m/s² and rad/s², world axes.
-
-    """
+    """The frame of a trunk, of a state and its acceleration (6,), m/s² and rad/s², world axes."""
 
     def __init__(self, state, acceleration):
         self._place, self._velocity, self._acceleration = (

@@ -38,21 +38,11 @@ class RecordedMotion:
 
 def read_motion(run, model, joints):
     """
-    Return the `RecordedMotion` of a run.
+    Return the `RecordedMotion` of a run, of a robot whose base is fixed.
 
     Commands are placed by when they were sent between two joint states, and act until the next one:
-    on average half a period later. Raises a RunError if the run has too few joint states or
-    commands.
-
-    Parameters
-    ----------
-    run : Run
-        With a robot on a fixed base.
-    model : KinematicTree
-        The robot, of joints with one coordinate each.
-    joints : sequence of str
-        In the order of the command.
-
+    on average half a period later. The joints of the ``model`` have one coordinate each; ``joints``
+    is the order of the command. Raises a RunError if the run has too few joint states or commands.
     """
     stamps, rows, commands = [], [], []
     for topic, _, message in run.messages({run.states, run.commands}):

@@ -14,21 +14,11 @@ _WAIT = 1.0  # s, for a servo to take the messages of a node before
 
 class AttachedServo:
     """
-    A `Servo` whose cycles run in another process, such as the plug-in of ros2_control.
+    A `Servo`, ``servo``, whose cycles run in another process, such as the plug-in of ros2_control.
 
     What is changed here, of the servo or of its controller, goes there with the next `synchronise`,
-    as one transaction between two cycles; what the cycles write comes back with it.
-
-    Parameters
-    ----------
-    servo : Servo
-
-    Attributes
-    ----------
-    servo : Servo
-    memory : SharedMemory
-        None while it is not attached.
-
+    as one transaction between two cycles; what the cycles write comes back with it. The
+    SharedMemory ``memory`` is None while it is not attached.
     """
 
     def __init__(self, servo):

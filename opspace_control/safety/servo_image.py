@@ -15,15 +15,10 @@ _WORD = 8  # bytes: numbers are changed as a whole
 
 class ServoImage:
     """
-    Finds what has changed in a servo and its controller since they were equal to a block.
+    Finds what has changed in a Servo and its controller since they were equal to a block.
 
     Scratch of a cycle is not looked at. Numbers that belong together, such as those of a
     trajectory, or shapes and their pairs, are changed together.
-
-    Parameters
-    ----------
-    servo : Servo
-
     """
 
     def __init__(self, servo):

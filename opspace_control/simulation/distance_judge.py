@@ -18,13 +18,8 @@ class DistanceJudge:
     """
     The least distance of the pairs of a robot's shapes, cycle by cycle.
 
-    Parameters
-    ----------
-    simulated : SimulatedRobot
-        Its bodies carry the shapes.
-    collision : CollisionModel
-        Of shapes on links and in the world; no half-spaces.
-
+    The bodies of a SimulatedRobot carry the shapes of a CollisionModel, on links and in the world;
+    there are no half-spaces among them.
     """
 
     def __init__(self, simulated, collision):

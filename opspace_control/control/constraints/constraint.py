@@ -155,19 +155,9 @@ class Constraint:
 
 def bind_constraints(constraints, places):
     """
-    Move the data of constraints into one array, for a controller.
+    Return the data of c constraints in one array of CONSTRAINT, (c,), for a controller.
 
-    Parameters
-    ----------
-    constraints : sequence of Constraint
-        c of them.
-    places : (c,) array of FRAME
-        Reference of each, in the other link.
-
-    Returns
-    -------
-    (c,) array of CONSTRAINT
-
+    ``places`` (c,) of FRAME are the reference of each, in the other link.
     """
     records = np.zeros(len(constraints), CONSTRAINT)
     for constraint, record, place in zip(constraints, records, places, strict=True):

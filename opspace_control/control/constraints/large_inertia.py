@@ -43,17 +43,7 @@ class LargeInertia(NamedTuple):
 
 
 def large_inertia(records, points, robot):
-    """
-    Return the `LargeInertia` of contacts, or None without any.
-
-    Parameters
-    ----------
-    records, points : (c,) arrays of CONSTRAINT and POINT
-        Of the contacts.
-    robot : Robot
-        The robot.
-
-    """
+    """Return the `LargeInertia` of contacts, (c,) of CONSTRAINT and POINT; None without any."""
     if not len(points):
         return None
     return LargeInertia(records, points, *np.zeros((5, points.size, 6)),

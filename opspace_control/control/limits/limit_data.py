@@ -37,33 +37,12 @@ class LimitData:
     """
     Limits of joints, as a compiled cycle reads them; all their numbers may change gradually.
 
+    ``limits`` and ``distances`` are those that have been set, ``records`` (nv,) of LIMIT,
+    ``collision``, ``memory`` and ``scratch`` what the cycle has of them, ``gradual`` the numbers
+    themselves, by name. The nodes, (n,), and the record of the CYCLE, which receives what is no
+    matter of single joints, are the controller's; the other arguments are sizes of its stack.
     Raises a ControlError if the limits are another model's, or a kind of limits is not known:
     `check_kinds`.
-
-    Parameters
-    ----------
-    limits : JointLimits
-    distances : DistanceLimits
-    nodes : (n,) array of NODE
-        The controller's.
-    cycle : (1,) array of CYCLE
-        Likewise; receives what is no matter of single joints.
-    constraints, rows, levels : int
-        Of the stack.
-
-    Attributes
-    ----------
-    limits : JointLimits
-        Those that have been set.
-    records : (nv,) array of LIMIT
-    distances : DistanceLimits
-        Likewise.
-    collision : CollisionData
-    memory : Memory
-    scratch : BoundedScratch
-    gradual : dict of str to array
-        The numbers themselves.
-
     """
 
     def __init__(self, limits, distances, nodes, cycle, constraints, rows, levels):
@@ -163,16 +142,7 @@ def _counts(dofs, contacts, near):
 
 
 def _make_arrays(nodes, dofs, constraints, rows, levels, near):
-    """
-    Return the `Memory` and the `BoundedScratch` of a controller.
-
-    Parameters
-    ----------
-    nodes, dofs, constraints, rows, levels, near : int
-        The numbers of nodes, degrees of freedom, constraints, rows of the stack, levels of tasks,
-        and near pairs at most.
-
-    """
+    """Return the `Memory` and the `BoundedScratch` of a controller, of so many parts."""
     b, levels = CONTACT_BOUNDS * constraints, max(levels, 1)
     m = sum(_counts(dofs, b, near).values())
     sizes = {'n': nodes, 'nv': dofs, 'k': rows, 't': rows, '2t+1': 2 * rows + 1, 'm': m,
