@@ -34,15 +34,15 @@ class Enclosing(NamedTuple):
     volume: float        # m³
 
 
-def enclose_parts(points, most=3):
+def enclose_parts(points):
     """
-    Return up to ``most`` `Enclosing` shapes whose union has the points (m, 3) of a surface, in m.
+    Return up to three `Enclosing` shapes whose union has the points (m, 3) of a surface, in m.
 
     The one that is too fat by most is cut by a plane along a principal axis, as long as that helps.
     The points should be dense: what is between two of them is not looked at.
     """
     parts, shapes = [points], [enclose(points)]
-    while len(parts) < most:
+    while len(parts) < 3:
         fat = [each for each, _ in misfits(shapes, points)]
         k = int(np.argmax(fat))
         halves = _best_cut(parts[k]) if fat[k] > FAT else ()
@@ -81,14 +81,14 @@ def _principal_axes(points):
     return axes
 
 
-def enclose(points, seed=0, turns=_TURNS):
+def enclose(points, turns=_TURNS):
     """
     Return the `Enclosing` sphere, capsule or box of points (m, 3), in m.
 
     That of the least volume that a search with random turns finds, from the principal axes and from
-    those of the frame; a box only if it is much smaller. ``seed`` is that of the ``turns``.
+    those of the frame; a box only if it is much smaller.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     starts = [_principal_axes(points), np.eye(3)]
     points = _corners(points)
     sphere = enclosing_sphere(points)

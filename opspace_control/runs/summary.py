@@ -131,9 +131,9 @@ class Summary:
         """Return the efforts as parts of their limits, (k, joints); zero where there is none."""
         return self.efforts.values / self.effort_limits
 
-    def grave(self, least=30):
-        """Return the log messages of a level, 30 for warnings, or above."""
-        return [said for said in self.said if said.level >= least]
+    def grave(self):
+        """Return the log messages that are warnings or worse."""
+        return [said for said in self.said if said.level >= 30]
 
     def _measure_time(self):
         states, commands = (self.run.sent.get(topic, np.empty(0, np.int64)) for topic in (

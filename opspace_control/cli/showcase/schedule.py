@@ -202,7 +202,7 @@ class Reach:
             columns[:, i] = self.difference(self.poses(moved), here) / step
         return columns
 
-    def posture_at(self, goals, posture, iterations=20):
+    def posture_at(self, goals, posture):
         """
         Return positions (n,) with the hands at ``goals`` (hands, 7), near a ``posture`` (n,).
 
@@ -211,7 +211,7 @@ class Reach:
         """
         positions = np.clip(posture, self.lower, self.upper)
         error = np.full(1, np.inf)
-        for _ in range(iterations):
+        for _ in range(20):
             error = self.difference(goals, self.poses(positions))
             J = self.jacobian(positions)
             inverse = J.T @ np.linalg.inv(J @ J.T + 1e-5 * np.eye(len(J)))

@@ -119,7 +119,7 @@ def finite_six(values, what):
     return values
 
 
-def listed(names, most=5):
-    """Return a few quoted names and how many more there are."""
-    quoted = ', '.join(f"'{name}'" for name in names[:most])
-    return quoted + (f' and {len(names) - most} more' if len(names) > most else '')
+def listed(names):
+    """Return five quoted names and how many more there are."""
+    quoted = ', '.join(f"'{name}'" for name in names[:5])
+    return quoted + (f' and {len(names) - 5} more' if len(names) > 5 else '')
