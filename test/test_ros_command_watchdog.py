@@ -346,7 +346,7 @@ class Simulated(Bench):
     def __init__(self, network, **parameters):
         super().__init__(network, use_sim_time=True, **parameters)
         self.clock = network.publisher(Clock, '/clock')
-        self.seconds = 1.0
+        self.seconds, self._expected = 1.0, damping() + weight()
         self.timer = network.node.create_timer(0.002, self.step)
         network.expect(self.clock.get_subscription_count)
 
@@ -365,7 +365,7 @@ class Simulated(Bench):
     def carried(self):
         """Wait until the robot is carried."""
         self.network.expect(lambda: np.allclose(
-            self.received[-1][1], damping() + weight(), atol=1e-9))
+            self.received[-1][1], self._expected, atol=1e-9))
 
 
 def test_no_command_is_missed_while_a_simulation_pauses(network):

@@ -197,8 +197,8 @@ def test_the_simulator_tells_where_a_floating_base_is(tf_message, broadcast):
 
         def same_time():
             stamps = {(each.header.stamp.sec, each.header.stamp.nanosec): each
-                      for each in odometry}
-            return [(message.transforms[0], odom) for message in told
+                      for each in odometry[-200:]}
+            return [(message.transforms[0], odom) for message in told[-200:]
                     if message.transforms[0].transform.translation.x > 1.0  # it has moved
                     and (odom := stamps.get((message.transforms[0].header.stamp.sec,
                                             message.transforms[0].header.stamp.nanosec)))]

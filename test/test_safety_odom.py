@@ -88,6 +88,15 @@ def another_robots(message, k):
     return message
 
 
+def recovers(robot):
+    """Go on until the trip is over: odometry may come later than its joint state for some time."""
+    for _ in range(50):
+        robot.run(0.05)
+        if robot.said('odom_invalid is over'):
+            return
+    robot.network.fail()
+
+
 @pytest.mark.parametrize(('change', 'reason'), [
     (spoil, 'not finite'), (unturned, 'quaternion'), (elsewhere, "'map'"),
     (another_robots, "'chassis'")])
@@ -95,8 +104,7 @@ def test_odometry_cannot_be_used(robot, change, reason):
     robot.run(0.05, change)
     assert robot.said('odom_invalid: ')
     assert robot.said(reason)
-    robot.run(0.05)
-    robot.network.expect(lambda: robot.said('odom_invalid is over'))
+    recovers(robot)
 
 
 def test_odometry_and_joint_states_cannot_be_used_at_once(robot, monkeypatch):
@@ -111,8 +119,7 @@ def test_odometry_and_joint_states_cannot_be_used_at_once(robot, monkeypatch):
         patch.setattr(robot, 'state', broken)
         robot.run(0.05, spoil)
     assert robot.said('odom_invalid: ')
-    robot.run(0.05)
-    robot.network.expect(lambda: robot.said('odom_invalid is over'))
+    recovers(robot)
 
 
 def shifted(message, k):
