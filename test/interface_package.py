@@ -15,6 +15,7 @@ import sysconfig
 from pathlib import Path
 
 SOURCES = Path(__file__).parent / 'interfaces'
+_BUILT = {}  # where a package is installed, by its name
 
 
 class NotHereError(Exception):
@@ -39,6 +40,8 @@ def prefix(cache, name='controller_manager_msgs'):
         Something to build it with is missing.
 
     """
+    if name in _BUILT:  # this process may find it since then; those that it starts do not
+        return _BUILT[name]
     if importlib.util.find_spec(name):
         return None
     _look_for_tools(name)
@@ -46,6 +49,7 @@ def prefix(cache, name='controller_manager_msgs'):
     with _alone(cache):
         if not installed.is_dir():
             _build(SOURCES / name, Path(cache, 'build'), installed)
+    _BUILT[name] = installed
     return installed
 
 

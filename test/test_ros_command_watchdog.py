@@ -268,7 +268,8 @@ def test_a_dead_drive_gets_no_effort(network):
     others = [0.0, *(damping(passive_joints=['wrist']) + weight())[1:]]
     network.expect(lambda: np.allclose(bench.received[-1][1], others, atol=1e-9))
     bench.set('passive_joints', [''])
-    network.expect(lambda: np.allclose(bench.received[-1][1], damping() + weight(), atol=1e-9))
+    all_of_them = damping() + weight()
+    network.expect(lambda: np.allclose(bench.received[-1][1], all_of_them, atol=1e-9))
     bench.set('locked_joints', ['wrist'])
     network.expect(lambda: np.allclose(bench.received[-1][1], others, atol=1e-9))
 
