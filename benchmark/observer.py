@@ -85,4 +85,4 @@ def _compare(words, key, path, hands, start):
                      'with limits, beside the same', times['overcoming'] - times['limited'],
                      times['aba'], 0.35),
         Figure.ratio(f'observer.{key}.both', f'{words}: what both add to a cycle with limits, '
-                     'beside the same', times['both'] - times['limited'], times['aba'])]
+                     'beside the same', times['both'] - times['limited'], times['aba'], 0.35)]

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""LLVM code of the functions of `spatial.dense` and of `spatial.six`, in vectors of numbers."""
+"""LLVM code of functions of `spatial`, in vectors of numbers, or in another order."""
 
 import operator
 
@@ -15,7 +15,8 @@ from numba.extending import intrinsic, lower_builtin, register_model
 _WIDTH = 4
 _NUMBER, _INDEX = llvm.DoubleType(), llvm.IntType(64)
 _VECTOR = llvm.VectorType(_NUMBER, _WIDTH)
-_RELAXED = 'contract', 'reassoc', 'nsz'
+_ORDERED = 'contract', 'nsz'
+_RELAXED = *_ORDERED, 'reassoc'
 
 
 def _check(*kinds):
@@ -128,6 +129,25 @@ def _put(_typing, x, first, numbers):
     return types.none(x, types.intp, _SIX), generate
 
 
+@intrinsic
+def _dot(_typing, x, y):
+    _check(x, y)
+
+    def generate(context, builder, _signature, arguments):
+        products = []
+        for k in range(6):
+            u, w = (builder.load(_address(context, builder, kind, array, _INDEX(k), _NUMBER),
+                                 align=8)
+                    for kind, array in zip((x, y), arguments, strict=True))
+            products.append(builder.fmul(u, w, _ORDERED))
+        # Two sums, neither of which waits for the other: recursions wait for their dot products.
+        halves = [builder.fadd(builder.fadd(*products[k:k + 2], _ORDERED), products[k + 2],
+                               _ORDERED) for k in (0, 3)]
+        return builder.fadd(*halves, _ORDERED)
+
+    return types.float64(x, y), generate
+
+
 def _define(function, operation, kinds):
     """Let Numba compile an operator of these kinds of operands."""
 
@@ -147,7 +167,8 @@ for _function, _operation, _kinds in (
         _define(_function, _operation, _each)
 
 
-_FUNCTIONS = {'dot_product': _dot_product, 'add_scaled': _add_scaled, 'six': _six, 'put': _put}
+_FUNCTIONS = {'dot_product': _dot_product, 'add_scaled': _add_scaled, 'six': _six, 'put': _put,
+              'dot': _dot}
 
 
 def vectorised(function):

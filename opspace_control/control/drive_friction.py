@@ -16,7 +16,7 @@ from opspace_control.dynamics.drive_friction import (
     overcoming_effort,
 )
 from opspace_control.dynamics.force_propagation import is_group, is_idle
-from opspace_control.dynamics.responses import apply_wrenches, forward_response
+from opspace_control.dynamics.responses import apply_wrenches, respond_to_forces
 from opspace_control.model.nodes import ACTIVE
 
 
@@ -85,17 +85,16 @@ def overcome_friction(friction, cycle, robot, demand, results, scratch, v, tau):
     """
     if not acts(friction):
         return
-    nodes, a = robot.nodes, results.a_task
+    nodes, rejects = robot.nodes, demand.disturbance.flags.size > 0
     gain = MOTION_RATE * cycle.dt / (1.0 + MOTION_RATE * cycle.dt)
-    if demand.disturbance.flags.size > 0:
+    if rejects:
         rejecting_forces(demand, robot, scratch, scratch.moving)
         apply_wrenches(nodes, robot.states, robot.points, robot.supports, scratch.moving,
                        scratch.joint_force, scratch.wrench)
-        a = scratch.bounded.a_ref
-        forward_response(nodes, robot.states, scratch.joint_force, results.a_task, a)
+        respond_to_forces(nodes, robot.states, robot.needs_inertia, scratch.joint_force)
     for i in range(nodes.size):
         k = nodes[i].v_index
-        if k >= 0:
-            if nodes[i].status == ACTIVE:
-                friction[k].effort = overcoming_effort(friction[k], v[k], a[k], gain)
+        if k >= 0 and nodes[i].status == ACTIVE:
+            a = results.a_task[k] + (robot.states[i].u if rejects else 0.0)
+            friction[k].effort = overcoming_effort(friction[k], v[k], a, gain)
             tau[k] += friction[k].effort

@@ -9,7 +9,7 @@ Results go into ``out``; nothing is allocated, nothing is validated. Operands ar
 before anything is written: the compiler cannot know that ``out`` is other memory.
 """
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import inlined, vectorised
 
 
 @inlined
@@ -38,7 +38,7 @@ def multiply_transpose(A, B, out):
             out[r, c] = a0 * B[c, 0] + a1 * B[c, 1] + a2 * B[c, 2]
 
 
-@inlined
+@vectorised
 def dot(a, b):
     """Return the product of a force and a motion 6-vector: a power, in W, if both are physical."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]

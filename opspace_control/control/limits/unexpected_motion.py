@@ -43,11 +43,11 @@ def observe_motion(disturbance, cycle, robot, bounds, limits_apply, v, a):
     if flags.size == 0:
         return
     unexpected, last = disturbance.unexpected[0], disturbance.unexpected[1]
-    gain = disturbance.rate[GAIN]
+    gain, frequency = disturbance.rate[GAIN], 1.0 / cycle.dt
     measured = flags[EXPECTED] != 0 and flags[FOUND] != 0 and flags[FOUND] != GRASPS and (
         cycle.limited == 0 and rejects(disturbance.tasks))
     for k in range(v.size):
-        new = (v[k] - last[k]) / cycle.dt - a[k] if measured else 0.0
+        new = frequency * (v[k] - last[k]) - a[k] if measured else 0.0
         if not math.isfinite(new):
             new = 0.0
         most = FRICTION_SHARE * bounds.efforts[k] * robot.states[bounds.joints[k].node].inverse_D
