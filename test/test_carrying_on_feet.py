@@ -63,7 +63,7 @@ def made(seed, arms=1.0):
     v -= np.linalg.pinv(J) @ (J @ v)
     state = RobotState(model, state.q, v)
     records = controller._limits.records
-    records['pressed'] = 0
+    records['active_side'] = 0
     controller._limits.memory.bound_active[:] = 0
     return controller, state, RobotState(loaded, state.q, v), held, rng
 

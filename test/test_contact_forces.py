@@ -79,7 +79,7 @@ def random_posture(controller, name, rng):
     for contact in controller.constraints.values():
         contact.move_to_present()
     records = controller._limits.records
-    records['pressed'] = 0
+    records['active_side'] = 0
     records['resting_share'] = 0.0
     controller._limits.memory.bound_active[:] = 0
     return RobotState(model, state.q, v)

@@ -60,7 +60,7 @@ def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
         state = RobotState(model, q, rng.uniform(-0.1, 0.1, model.nv))
         bound = rng.uniform(2.0, 30.0)
         records['acceleration'] = bound
-        records['pressed'] = controller._limits.memory.bound_active[:] = 0
+        records['active_side'] = controller._limits.memory.bound_active[:] = 0
         records['resting_share'] = 0.0
         for task in tasks:
             goal = model.forward_kinematics(state, task.frame)[task.frame]
