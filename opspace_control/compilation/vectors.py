@@ -122,11 +122,13 @@ def _put(_typing, x, first, numbers):
 
     def generate(context, builder, _signature, arguments):
         array, start, values = arguments
+        if numbers is not _SIX:
+            values = _repeated(builder, values, _SIX_NUMBERS)
         target = _address(context, builder, x, array, start, _SIX_NUMBERS)
         builder.store(values, target, align=8)
         return context.get_dummy_value()
 
-    return types.none(x, types.intp, _SIX), generate
+    return types.none(x, types.intp, _SIX if numbers is _SIX else types.float64), generate
 
 
 @intrinsic

@@ -41,8 +41,13 @@ def is_idle(point):
 @inlined
 def clear_point(point):
     """Leave a point out of Λ⁻¹: no unit wrenches, no projections of them."""
-    point.Psi[:] = point.PsiP[:] = point.Psi_other[:] = point.PsiP_other[:] = 0.0
-    point.K[:] = point.own_mobility[:] = 0.0
+    for r in range(6):
+        put(point.Psi[r], 0, 0.0)
+        put(point.PsiP[r], 0, 0.0)
+        put(point.Psi_other[r], 0, 0.0)
+        put(point.PsiP_other[r], 0, 0.0)
+    put(point.K, 0, 0.0)
+    point.own_mobility[0] = point.own_mobility[1] = 0.0
 
 
 @inlined

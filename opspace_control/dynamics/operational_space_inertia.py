@@ -26,6 +26,7 @@ from opspace_control.dynamics.force_propagation import (
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
 from opspace_control.dynamics.trunks import join_trunks, plan_propagation, project_trunks
 from opspace_control.model.nodes import LOCKED
+from opspace_control.spatial.six import put
 
 
 @inlined
@@ -45,13 +46,13 @@ def start_all(carried, m, states, passively):
 
 @inlined
 def clear(m, mobility, coupling):
-    """Set the sums to zero, on and below the diagonal."""
+    """Set the sums to zero, in the blocks on and below the diagonal."""
     for r in range(6 * m):
-        for c in range(r + 1):
-            mobility[r, c] = 0.0
+        for c in range(0, r + 1, 6):
+            put(mobility[r], c, 0.0)
     for r in range(coupling.shape[0]):
-        for c in range(6 * m + r - r % 6 + 6):
-            coupling[r, c] = 0.0
+        for c in range(0, 6 * m + r + 1, 6):
+            put(coupling[r], c, 0.0)
 
 
 @called

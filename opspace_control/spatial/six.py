@@ -18,7 +18,7 @@ def six(x, first):
 
 @vectorised
 def put(x, first, numbers):
-    """Write six numbers to a contiguous array (n,), from ``first`` on."""
+    """Write six numbers, or one for all six, to a contiguous array (n,), from ``first`` on."""
     x[first:first + 6] = numbers
 
 

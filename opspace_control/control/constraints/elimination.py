@@ -151,15 +151,16 @@ def eliminate_constraints(cycle, carried, results, scratch, count):
             lambda0[c] = -stack[PASSIVE_RESPONSE, c]
         solve_semidefinite(factor_q, lambda0[:count], scratch.coordinates)
         add_symmetric(factor, whole, passive, 1.0, lambda0, x)
-        for r in range(count, x.size):
-            x[r] += (dot_product(whole[r], lambda0, count)
-                     - dot_product(passive[r], lambda0, count))
-        for j in range(count, x.size):
-            add_scaled(whole[j, count:], -1.0, passive[j, count:], j + 1 - count)
+        for e in range(count // 6, whole.shape[0] // 6):
+            for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):  # others are 0
+                x[r] += (dot_product(whole[r], lambda0, count)
+                         - dot_product(passive[r], lambda0, count))
+                add_scaled(whole[r, count:], -1.0, passive[r, count:], r + 1 - count)
         add_products(factor_q, carried, count, 1.0, whole)
     solve_semidefinite(factor, x[:count], scratch.coordinates)
-    for j in range(count, x.size):
-        x[j] -= dot_product(whole[j], x, count)
+    for e in range(count // 6, whole.shape[0] // 6):
+        for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):
+            x[r] -= dot_product(whole[r], x, count)
     add_products(factor, carried, count, -1.0, whole)
 
 
@@ -192,7 +193,8 @@ def predict_reactions(cycle, results, scratch, count):
         extra[c] = 0.0
     add_symmetric(factor, whole, passive, -1.0, x, extra)  # x is −Q_cc⁺ Q_ct f
     for j in range(count, x.size):
-        add_scaled(extra, x[j], passive[j], count)
+        if x[j] != 0.0:
+            add_scaled(extra, x[j], passive[j], count)
     for c in range(count):
         x[c] += applied[c] - stack[CONSTRAINT_FORCE, c]
     solve_semidefinite(factor, extra[:count], scratch.coordinates)

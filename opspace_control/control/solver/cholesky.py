@@ -15,7 +15,7 @@ from opspace_control.spatial.dense import add_scaled, dot_product
 @inlined
 def symmetric(M, r, c):
     """Return an entry of a symmetric matrix of which the lower triangle is given."""
-    return M[r, c] if r >= c else M[c, r]
+    return M[max(r, c), min(r, c)]
 
 
 @inlined
