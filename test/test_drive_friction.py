@@ -91,6 +91,10 @@ def test_the_motion_is_filtered():
         left = 1.0 / (1.0 + 200.0 * 2e-3)**k
         np.testing.assert_allclose(
             friction.effort, 2.0 * np.tanh((1.0 - left) * motion / 30.0), atol=1e-9)
+    friction.checked_for(model)['motion'][0] = np.nan
+    for _ in range(2):
+        controller.compute_torque(state)
+    assert np.isfinite(friction.effort).all()
 
 
 def test_efforts_of_law_and_friction_are_within_the_limits():

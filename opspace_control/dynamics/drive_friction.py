@@ -52,6 +52,10 @@ def overcoming_effort(dof, v, acceleration, gain):
     ``gain`` is the part of a difference that the filter of the motion follows in this cycle.
     """
     dof.motion += gain * (v + dof.horizon * acceleration - dof.motion)
+    # NaN of one cycle is none of those that follow. `isfinite` of a sum is always true where
+    # floating point is reassociated.
+    if not abs(dof.motion) < math.inf:
+        dof.motion = 0.0
     return dof.level * math.tanh(dof.motion / dof.slip_velocity) + dof.viscous * v
 
 

@@ -48,7 +48,7 @@ def observe_motion(disturbance, cycle, robot, bounds, limits_apply, v, a):
         cycle.limited == 0 and rejects(disturbance.tasks))
     for k in range(v.size):
         new = frequency * (v[k] - last[k]) - a[k] if measured else 0.0
-        if not math.isfinite(new):
+        if not abs(new) < math.inf:
             new = 0.0
         most = FRICTION_SHARE * bounds.efforts[k] * robot.states[bounds.joints[k].node].inverse_D
         if not math.isfinite(most):
