@@ -9,9 +9,9 @@ from opspace_control.dynamics.momentum_observer import MomentumObserver
 from opspace_control.identification.samples import SLOW
 from opspace_control.model.state import RobotState
 
-# Of the greatest residual of a moving joint, for runs that are smoother than the work to come. With 1
-# three robots have no alarm in ten minutes either; a push of 60 N is told within 9 ms with 1.5, within
-# 10 ms with 2: `benchmark/collision_alarms.py`.
+# Of the greatest residual of a moving joint, for runs that are smoother than the work to come.
+# With 1 three robots have no alarm in ten minutes either; a push of 60 N is told within 9 ms with
+# 1.5, within 10 ms with 2: `benchmark/collision_alarms.py`.
 MARGIN = 1.5
 # Time constants of the observer after which it has forgotten a slow motion: to 2 %.
 _FORGOTTEN = 4.0
