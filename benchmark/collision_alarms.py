@@ -37,6 +37,7 @@ from opspace_control.identification import (
 )
 from opspace_control.identification.description import with_inertias
 from opspace_control.simulation import Reality
+from opspace_control.simulation.lockstep import LockStep
 from opspace_control.spatial.rotations import matrix_from_vector
 
 MINUTES = 10.0
@@ -53,24 +54,24 @@ class Arm:
     """A Panda of a `Reality` that goes from goal to goal, and an observer of external efforts."""
 
     def __init__(self, seed, known=None):
-        self.robot, self.known = arms(), known
-        given = known[0] if known else self.robot.path.read_text()
-        self.model = RobotModel.from_urdf(given, locked_joints=self.robot.braked)
-        truth = RobotModel.from_urdf_file(self.robot.path, locked_joints=self.robot.braked)
-        self.plant = simulated(self.robot, truth, Reality(**REALITY, seed=seed))
+        robot = arms()
+        self.text = known[0] if known else robot.path.read_text()
+        self.model = RobotModel.from_urdf(self.text, locked_joints=robot.braked)
+        truth = RobotModel.from_urdf_file(robot.path, locked_joints=robot.braked)
+        self.plant = simulated(robot, truth, Reality(**REALITY, seed=seed))
         self.free = ~self.model.locked
         self.limits = self.model.effort_limits[self.free]
-        self.task = PoseTask(*self.robot.hands, max_linear_velocity=0.4, max_angular_velocity=1.5)
-        self.controller = OperationalSpaceController(
+        self.task = PoseTask(*robot.hands, max_linear_velocity=0.4, max_angular_velocity=1.5)
+        controller = OperationalSpaceController(
             self.model, [self.task], limits=JointLimits(self.model))
-        self.controller.disturbance = DisturbanceObserver(20.0, max_force=10.0, max_moment=2.0)
+        controller.disturbance = DisturbanceObserver(20.0, max_force=10.0, max_moment=2.0)
         if known:
-            self.controller.drive_friction = DriveFriction(
+            controller.drive_friction = DriveFriction(
                 self.model, coulomb=known[1], viscous=known[2])
-        self.observer = self.controller.momentum_observer(RATE)
-        self.state = RobotState(self.model, self.plant.positions, self.plant.velocities)
-        self._names = np.array(self.model.dof_names)[self.free]
-        self._home = self.model.forward_kinematics(self.state, self.task.frame)[self.task.frame]
+        self.observer, self._controlled = controller.momentum_observer(RATE), LockStep(
+            self.plant, controller)
+        start = RobotState(self.model, self.plant.positions, self.plant.velocities)
+        self._home = self.model.forward_kinematics(start, self.task.frame)[self.task.frame]
         self._goals = iter(random_goals(2000))
         self._exerted, self._next = np.zeros(self.model.nv), 0
 
@@ -83,41 +84,36 @@ class Arm:
             target[:3, 3] += way
             target[:3, :3] = matrix_from_vector(turn) @ target[:3, :3]
             self.task.set_target(target)
-        seen = self.plant.measured
-        self.state.update(seen.positions, seen.velocities)
-        self.observer.update(self.state, self._exerted, PERIOD)
-        torque = self.controller.compute_torque(self.state, dt=PERIOD)
-        friction = self.controller.drive_friction
+        robot = self._controlled
+        torque, friction = robot.cycle(PERIOD), robot.controller.drive_friction
+        self.observer.update(robot.state, self._exerted, PERIOD)
         self._exerted = torque - (friction.effort if friction else 0.0)
-        self.plant.set_effort(dict(zip(self._names, torque[self.free], strict=True)))
         self.plant.apply_wrench(self.task.frame, [0.0, 0.0, -push, 0.0, 0.0, 0.0])
         self.plant.step()
-        return (self.state.q.copy(), self.state.v.copy(), torque.copy(),
-                abs(self.observer.residual))
+        return robot.state.q.copy(), robot.state.v.copy(), torque, abs(self.observer.residual)
 
 
-def learn(seed):
+def learn(seed, identified):
     """
     Return what a recorded run tells of a robot, and thresholds by margin, (m, nv).
 
-    What is told are the URDF text, Coulomb and viscous friction. The thresholds are those of the
-    model as it was, and as it is identified.
+    What is told are the URDF text, Coulomb and viscous friction; None if it is not ``identified``.
     """
     arm = Arm(seed)
     q, v, efforts, _ = map(np.array, zip(*(
         arm.step() for _ in range(round(_LEARNING / PERIOD))), strict=True))
     time = PERIOD * np.arange(len(q))
-    found = identify(arm.model, motion_samples(arm.model, time, q, efforts), links=None)
-    text = with_inertias(arm.robot.path.read_text(), arm.model, found.bodies)
-    friction = np.nan_to_num([found.coulomb, found.viscous])
+    known, model, coulomb, viscous = None, arm.model, 0.0, 0.0
+    if identified:
+        found = identify(model, motion_samples(model, time, q, efforts), links=None)
+        coulomb, viscous = np.nan_to_num([found.coulomb, found.viscous])
+        known = with_inertias(arm.text, model, found.bodies), coulomb, viscous
+        model = RobotModel.from_urdf(known[0], locked_joints=arms().braked)
     motion = SimpleNamespace(time=time, q=q, v=v, valid=np.ones(len(q), bool))
-    model = RobotModel.from_urdf(text, locked_joints=arm.robot.braked)
-    before = moving_residuals(arm.model, motion, efforts, rate=RATE)
-    after = moving_residuals(model, motion, efforts, rate=RATE, coulomb=friction[0],
-                             viscous=friction[1])
-    return ((text, *friction), np.array([collision_thresholds(before, 0.0, margin)
-                                         for margin in MARGINS]),
-            np.array([collision_thresholds(after, friction[0], margin) for margin in MARGINS]))
+    residuals = moving_residuals(
+        model, motion, efforts, rate=RATE, coulomb=coulomb, viscous=viscous)
+    return known, np.array([
+        collision_thresholds(residuals, coulomb, margin) for margin in MARGINS])
 
 
 def soak(seed, identified, minutes):
@@ -127,9 +123,9 @@ def soak(seed, identified, minutes):
     The residual and thresholds (m, nv) are in parts of effort limits, alarms are counted by margin.
     Times, s, are those by margin until a push of 60 N at the hand is told.
     """
-    known, before, after = learn(seed)
-    arm, thresholds = Arm(seed, known if identified else None), after if identified else before
-    thresholds, greatest = thresholds[:, arm.free] / arm.limits, 0.0
+    known, thresholds = learn(seed, identified)
+    arm, greatest = Arm(seed, known), 0.0
+    thresholds = thresholds[:, arm.free] / arm.limits
     alarms, beyond = np.zeros(len(MARGINS), int), np.zeros(len(MARGINS), bool)
 
     def residuals(push=0.0):

@@ -36,6 +36,7 @@ from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 from opspace_control.runs.writer import ROBOT, RunWriter
 from opspace_control.simulation import SimulatedRobot
+from opspace_control.simulation.lockstep import LockStep
 
 URDF = robot_file('panda.urdf').read_text()
 BARE = with_friction(URDF, 0.0)
@@ -181,35 +182,43 @@ def test_the_urdf_is_that_of_a_robot_like_the_true_one(identified):
     assert errors[1].sum() < 0.1 * errors[0].sum()
 
 
-def reach(urdf, friction, plant_urdf):
-    """Return how far, m, the hand of a robot is from a goal after 2.5 s, by a model of it."""
+def friction_in(path):
+    """Return the friction in a parameter file, as arguments of `DriveFriction`."""
+    found = read(path)['drive_friction']
+    del found['fraction']
+    return {quantity: {joint: numbers[quantity] for joint, numbers in found.items()}
+            for quantity in ('coulomb', 'viscous')}
+
+
+def controlled(urdf, friction):
+    """Return the robot as it is, in lock-step with the controller of a model of it, and a task."""
     model = RobotModel.from_urdf(urdf, locked_joints=LOCKED)
-    plant = SimulatedRobot(plant_urdf, timestep=1e-3, locked_joints=LOCKED)
+    plant = SimulatedRobot(with_friction(with_masses(URDF, 3), FRICTION), timestep=1e-3,
+                           locked_joints=LOCKED)
     plant.reset(positions={'panda_joint2': -0.4, 'panda_joint4': -2.0, 'panda_joint6': 1.7})
     task = PoseTask('panda_hand_tcp', max_linear_velocity=0.4, max_angular_velocity=1.5)
     controller = OperationalSpaceController(model, [task], limits=JointLimits(model))
     controller.drive_friction = DriveFriction(model, **friction)
-    state = RobotState(model, plant.positions, plant.velocities)
-    goal = model.forward_kinematics(state, task.frame)[task.frame].copy()
+    return LockStep(plant, controller), task
+
+
+def reach(urdf, friction):
+    """Return how far, m, the hand of the robot is from a goal after 2.5 s, by a model of it."""
+    robot, task = controlled(urdf, friction)
+    goal = robot.model.forward_kinematics(robot.state, task.frame)[task.frame].copy()
     goal[:3, 3] += [0.1, 0.15, -0.1]
     task.set_target(goal)
     for _ in range(2500):
-        state.update(plant.positions, plant.velocities)
-        plant.set_effort(controller.compute_torque(state))
-        plant.step()
+        robot.cycle()
+        robot.simulated.step()
     return float(np.linalg.norm(task.error[:3]))
 
 
 def test_a_hand_arrives_with_what_is_identified(identified):
     """8 mm off by the URDF, half a millimetre by what is found."""
     _, parameters, urdf, _ = identified
-    plant = with_friction(with_masses(URDF, 3), FRICTION)
-    found = read(parameters)['drive_friction']
-    del found['fraction']
-    friction = {quantity: {joint: numbers[quantity] for joint, numbers in found.items()}
-                for quantity in ('coulomb', 'viscous')}
-    assert reach(BARE, {}, plant) > 5e-3
-    assert reach(urdf.read_text(), friction, plant) < 1e-3
+    assert reach(BARE, {}) > 5e-3
+    assert reach(urdf.read_text(), friction_in(parameters)) < 1e-3
 
 
 def test_thresholds_tell_a_push_and_nothing_else(identified):
@@ -219,38 +228,25 @@ def test_thresholds_tell_a_push_and_nothing_else(identified):
     20 N at the hand, the weight of two kilograms, are told within 20 ms.
     """
     _, parameters, urdf, _ = identified
-    model = RobotModel.from_urdf(urdf.read_text(), locked_joints=LOCKED)
-    thresholds, free = np.full(model.nv, np.inf), ~model.locked
+    robot, task = controlled(urdf.read_text(), friction_in(parameters))
+    model, free = robot.model, ~robot.model.locked
+    thresholds = np.full(model.nv, np.inf)
     for joint, numbers in read(parameters)['observer']['joints'].items():
         thresholds[model.dof_index(joint)] = numbers['threshold']
     assert np.isfinite(thresholds[free]).all()
     # Twice the friction, if its sign is not known as a joint stops, and a margin.
     assert (thresholds[free] < 5.0 * FRICTION * model.effort_limits[free]).all()
-    friction = read(parameters)['drive_friction']
-    del friction['fraction']
-    friction = {quantity: {joint: numbers[quantity] for joint, numbers in friction.items()}
-                for quantity in ('coulomb', 'viscous')}
-    plant = SimulatedRobot(with_friction(with_masses(URDF, 3), FRICTION), timestep=1e-3,
-                           locked_joints=LOCKED)
-    plant.reset(positions={'panda_joint2': -0.4, 'panda_joint4': -2.0, 'panda_joint6': 1.7})
-    task = PoseTask('panda_hand_tcp', max_linear_velocity=0.4, max_angular_velocity=1.5)
-    controller = OperationalSpaceController(model, [task], limits=JointLimits(model))
-    controller.drive_friction = DriveFriction(model, **friction)
-    observer = controller.momentum_observer(50.0)
-    state = RobotState(model, plant.positions, plant.velocities)
-    home = model.forward_kinematics(state, task.frame)[task.frame]
-    exerted = np.zeros(model.nv)
+    observer, exerted = robot.controller.momentum_observer(50.0), np.zeros(model.nv)
 
     def step(push=0.0):
         nonlocal exerted
-        state.update(plant.positions, plant.velocities)
-        observer.update(state, exerted, 1e-3)
-        torque = controller.compute_torque(state)
-        exerted = torque - controller.drive_friction.effort
-        plant.set_effort(torque)
-        plant.apply_wrench(task.frame, [0.0, 0.0, -push, 0.0, 0.0, 0.0])
-        plant.step()
+        torque = robot.cycle()
+        observer.update(robot.state, exerted, 1e-3)
+        exerted = torque - robot.controller.drive_friction.effort
+        robot.simulated.apply_wrench(task.frame, [0.0, 0.0, -push, 0.0, 0.0, 0.0])
+        robot.simulated.step()
         return abs(observer.residual) - thresholds
+    home = model.forward_kinematics(robot.state, task.frame)[task.frame]
     for number in range(4):
         goal = home.copy()
         goal[:3, 3] += 0.2 * np.random.default_rng(number).uniform(-1.0, 1.0, 3)

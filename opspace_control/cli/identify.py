@@ -118,9 +118,10 @@ def _identify(options, arguments):
     _check(run, parameters, options)
     model, joints = make_model(run.robot, parameters)
     motion = read_motion(run, model, joints)
-    efforts = motion.commanded if options.effort == 'commanded' else motion.measured
-    samples = motion_samples(model, motion.time, motion.q, np.where(model.active, efforts, np.nan),
-                             cutoff=options.cutoff, slow=options.slow, valid=motion.valid)
+    efforts = np.where(model.active, motion.commanded if options.effort == 'commanded'
+                       else motion.measured, np.nan)
+    samples = motion_samples(model, motion.time, motion.q, efforts, cutoff=options.cutoff,
+                             slow=options.slow, valid=motion.valid)
     found = identify(
         model, samples, links=links, payload=options.payload, nodes=_loaded(model, parameters),
         friction=_known_friction(model, parameters))
@@ -180,7 +181,7 @@ def _thresholds(model, motion, efforts, parameters, found, load):
     if not parameters['observer.rate'] > 0.0:
         return np.full(model.nv, np.nan)
     residuals = moving_residuals(
-        model, motion, np.where(model.active, efforts, np.nan), rate=parameters['observer.rate'],
+        model, motion, efforts, rate=parameters['observer.rate'],
         coulomb=np.nan_to_num(found.coulomb), viscous=np.nan_to_num(found.viscous),
         nodes=_loaded(model, parameters, load))
     return collision_thresholds(residuals, found.coulomb)

@@ -47,7 +47,7 @@ class JointStatus:
         write_status(nodes, passive, locked)
         # Only the release of a brake can leave a joint without inertia.
         immovable = (immovable_nodes(nodes, generic_coordinates(model.nq))
-                 if (self.locked & ~locked).any() else ())
+                     if (self.locked & ~locked).any() else ())
         if len(immovable):
             joint = model.dof_names[nodes['v_index'][immovable[-1]]]
             raise ModelError(f"No inertia opposes joint '{joint}'.", joint=joint, element=joint,

@@ -61,13 +61,14 @@ def moving_residuals(model, motion, efforts, *, rate, coulomb=0.0, viscous=0.0, 
     applied[1:] = 0.5 * (applied[1:] + applied[:-1])
     observer = MomentumObserver(model, rate, nodes=nodes)
     peaks, dt = np.full(model.nv, np.nan), motion.time[1] - motion.time[0]
-    moved = np.zeros(model.nv)
+    state, moved = RobotState(model, motion.q[0], motion.v[0]), np.zeros(model.nv)
     for q, v, torque, valid in zip(motion.q, motion.v, applied, motion.valid, strict=True):
         moved = np.where(valid & (abs(v) > slow), moved + dt, 0.0)
         if not valid:
             observer.restart()
             continue
-        observer.update(RobotState(model, q, v), torque, dt)
+        state.update(q, v)
+        observer.update(state, torque, dt)
         peaks = np.fmax(peaks, np.where(moved > _FORGOTTEN / rate, abs(observer.residual), np.nan))
     return np.where(np.isfinite(efforts).all(axis=0), peaks, np.nan)
 

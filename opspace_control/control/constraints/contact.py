@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A contact of a link with the ground."""
 
-
 import numpy as np
 
 from opspace_control.checks import checked
