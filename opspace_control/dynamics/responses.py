@@ -7,23 +7,15 @@ The forward response is ``A⁻¹ (h + Jᵀ f)``. Its inward half gives the proje
 each joint, the residual force of [JR94] and of the articulated-body algorithm: for two sets of
 forces h and k with projections u and w, ``hᵀ A⁻¹ k = Σ u_i w_i / D_i``. Projections are by node,
 (n,), and need the articulated inertias of all nodes.
-
-The active joint forces h for a task wrench f are those whose acceleration is the response of all
-joints minus that of the passive joints only, each with its constraint forces:
-``A⁻¹ h = A⁻¹ (Jᵀ f + J_cᵀ f_L) − A_pp⁻¹ (J_pᵀ f + J_cpᵀ f_Q)``.
 """
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.data import COUNTS
 from opspace_control.dynamics.force_propagation import is_group
-from opspace_control.dynamics.hybrid_dynamics import (
-    add_inertial_force,
-    load_node,
-    propagate_passive_force,
-)
+from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
 from opspace_control.dynamics.weights import branch_end
-from opspace_control.model.nodes import LOCKED, PASSIVE
+from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.six import add_six, put, six
 from opspace_control.spatial.vectors import add_wrench, dot
 
@@ -107,6 +99,49 @@ def respond_to_forces(nodes, states, moved, joint_force):
             put(s.B, 0, six(s.B, 0) + s.u * six(s.S, 0))
 
 
+@inlined
+def keep_second(nodes, states, joint_force, second_force):
+    """Make the forces of `apply_wrenches` the second ones of `respond_to_both`."""
+    for k in range(joint_force.size):
+        second_force[k] = joint_force[k]
+    for i in range(nodes.size):
+        put(states[i].z2, 0, six(states[i].z, 0))
+
+
+@called
+def respond_to_both(nodes, states, joint_force, second_force):
+    """
+    Do the same as `respond_to_forces` for two sets of forces: ``u2`` is the second one's response.
+
+    A joint waits for its neighbour in each set alone, so two sets take little longer than one.
+    """
+    for i in range(nodes.size - 1, -1, -1):
+        node, s = nodes[i], states[i]
+        s.u = s.u2 = 0.0
+        if node.status != LOCKED:
+            s.u = (joint_force[node.v_index] + dot(s.z, s.S)) * s.inverse_D
+            s.u2 = (second_force[node.v_index] + dot(s.z2, s.S)) * s.inverse_D
+        if node.parent >= 0:
+            outer = states[node.parent]
+            put(outer.z, 0, six(outer.z, 0) + six(s.z, 0) - s.u * six(s.U, 0))
+            put(outer.z2, 0, six(outer.z2, 0) + six(s.z2, 0) - s.u2 * six(s.U, 0))
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        for r in range(6):
+            s.z[r] = 0.0
+        if node.parent >= 0:
+            put(s.B, 0, six(states[node.parent].B, 0))
+            put(s.B2, 0, six(states[node.parent].B2, 0))
+        else:
+            for r in range(6):
+                s.B[r] = s.B2[r] = 0.0
+        if node.status != LOCKED:
+            s.u -= dot(s.U, s.B) * s.inverse_D
+            s.u2 -= dot(s.U, s.B2) * s.inverse_D
+            put(s.B, 0, six(s.B, 0) + s.u * six(s.S, 0))
+            put(s.B2, 0, six(s.B2, 0) + s.u2 * six(s.S, 0))
+
+
 @called
 def forward_response(nodes, states, joint_force, a_null, a):
     """
@@ -115,6 +150,12 @@ def forward_response(nodes, states, joint_force, a_null, a):
     The forces are those of `apply_wrenches`; those at links are set to zero.
     """
     respond_to_forces(nodes, states, None, joint_force)
+    add_response(nodes, states, a_null, a)
+
+
+@inlined
+def add_response(nodes, states, a_null, a):
+    """Write ``a_null`` plus the response ``u`` to a, (nv,)."""
     for k in range(a.size):
         a[k] = a_null[k]
     for i in range(nodes.size):
@@ -215,83 +256,3 @@ def motion_torques(nodes, states, a, joint_force, tau):
         for r in range(6):
             states[i].z[r] = states[i].f[r]
     project_forces(nodes, states, joint_force, tau)
-
-
-@rare
-def passive_response(nodes, states, responds, joint_force, response):
-    """
-    Write minus the acceleration of passive joints under forces, (nv,), all others locked.
-
-    The forces are those of `apply_wrenches`; ``z`` becomes the links' inertial force of the motion.
-    """
-    for i in range(nodes.size - 1, -1, -1):
-        node = nodes[i]
-        if responds[i]:
-            propagate_passive_force(nodes, i, responds,
-                     -joint_force[node.v_index] if node.status == PASSIVE else 0.0, states)
-    for i in range(nodes.size):
-        node, s = nodes[i], states[i]
-        for r in range(6):
-            s.z[r] = 0.0
-            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
-        if node.v_index >= 0:
-            response[node.v_index] = 0.0
-        if node.status == PASSIVE:
-            x = (s.u - dot(s.UP, s.B)) / s.DP
-            response[node.v_index] = x
-            put(s.B, 0, six(s.B, 0) + x * six(s.S, 0))
-        add_inertial_force(node.mass, s.c, s.Ic, s.B, s.z)
-
-
-@rare
-def add_passive_response(nodes, states, responds, joint_force, response, tau):
-    """
-    Add the joint forces of the `passive_response` to tau (nv,).
-
-    The forces are those of `apply_wrenches`; they are set to zero, at joints and at links.
-    """
-    passive_response(nodes, states, responds, joint_force, response)
-    for k in range(joint_force.size):
-        joint_force[k] = 0.0
-    project_forces(nodes, states, joint_force, tau)
-
-
-@rare
-def project_passive_response(nodes, states, responds, joint_force, response, projection, torque):
-    """
-    Add the `passive_response` to a row's joint forces, (nv,): they become zero at passive joints.
-
-    ``projection``, (n,), the forces projected on the joints, is updated.
-    """
-    for i in range(nodes.size):
-        k = nodes[i].v_index
-        if k >= 0:
-            joint_force[k] = torque[k]
-        for r in range(6):
-            states[i].z[r] = 0.0
-    add_passive_response(nodes, states, responds, joint_force, response, torque)
-    for i in range(nodes.size):
-        node, s = nodes[i], states[i]
-        if node.status != LOCKED:
-            projection[i] += dot(s.U, s.B)
-        if node.status == PASSIVE:
-            projection[i] += node.armature * response[node.v_index]
-            torque[node.v_index] = 0.0
-
-
-@rare
-def passive_power(nodes, states, gravity, response):
-    """Return the power of the forces of a steady motion, of `move_node`, along a response (nv,)."""
-    total = 0.0
-    for i in range(nodes.size):
-        node, s = nodes[i], states[i]
-        for r in range(6):
-            s.z[r] = s.f[r]
-            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
-        load_node(nodes, i, gravity, states)
-        x = response[node.v_index] if node.v_index >= 0 else 0.0
-        for r in range(6):
-            s.B[r] += x * s.S[r]
-            total += s.f[r] * s.B[r]
-            s.f[r], s.z[r] = s.z[r], 0.0
-    return total

@@ -45,8 +45,16 @@ from opspace_control.control.problem.solution import (
     start_forces,
 )
 from opspace_control.control.singular.transfer import add_correction, move_to_stack
+from opspace_control.control.stack.disturbance import rejecting_forces
+from opspace_control.dynamics.drive_friction import any_friction
 from opspace_control.dynamics.hybrid_dynamics import restore_loads
-from opspace_control.dynamics.responses import apply_wrenches, forward_response
+from opspace_control.dynamics.responses import (
+    add_response,
+    apply_wrenches,
+    forward_response,
+    keep_second,
+    respond_to_both,
+)
 
 # The free values of effort rows are corrected so often at most: the grasp force does not follow
 # the motion linearly, and the rows leave out constraint reactions to passive joints' own forces.
@@ -134,13 +142,27 @@ def solve_bounded_problem(data, tau):
 
 @called
 def respond_to_stack(data):
-    """Write to ``a_task`` how active joints accelerate by q̈_null and the stack's forces."""
-    robot, moving = data.robot, data.scratch.moving
-    moving_forces(data.results.stack, 6 * data.demand.constraints.size, moving)
-    apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, moving,
-                   data.scratch.joint_force, data.scratch.wrench)
-    forward_response(robot.nodes, robot.states, data.scratch.joint_force, data.results.a_null,
-                     data.results.a_task)
+    """
+    Write to ``a_task`` how active joints accelerate by q̈_null and the stack's forces.
+
+    Where drives have friction, ``u2`` is the response to the forces that reject disturbances.
+    """
+    robot, demand, results, scratch = data.robot, data.demand, data.results, data.scratch
+    nodes, states, force = robot.nodes, robot.states, scratch.joint_force
+    rejects = demand.disturbance.flags.size > 0 and any_friction(demand.friction)
+    if rejects:
+        rejecting_forces(demand, robot, scratch, scratch.moving)
+        apply_wrenches(nodes, states, robot.points, robot.supports, scratch.moving, force,
+                       scratch.wrench)
+        keep_second(nodes, states, force, scratch.second_force)
+    moving_forces(results.stack, 6 * demand.constraints.size, scratch.moving)
+    apply_wrenches(nodes, states, robot.points, robot.supports, scratch.moving, force,
+                   scratch.wrench)
+    if rejects:
+        respond_to_both(nodes, states, force, scratch.second_force)
+        add_response(nodes, states, results.a_null, results.a_task)
+    else:
+        forward_response(nodes, states, force, results.a_null, results.a_task)
 
 
 @rare

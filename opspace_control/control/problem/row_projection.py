@@ -32,11 +32,10 @@ from opspace_control.control.solver.semidefinite import (
     find_coordinates,
     solve_semidefinite,
 )
+from opspace_control.dynamics.passive_responses import passive_response, project_passive_response
 from opspace_control.dynamics.responses import (
     apply_wrenches,
-    passive_response,
     project_forces,
-    project_passive_response,
     project_torques,
     project_unit_acceleration,
     project_unit_torque,

@@ -24,13 +24,8 @@ from opspace_control.dynamics.kinematics import (
     move_point,
     move_relatively,
 )
-from opspace_control.dynamics.responses import (
-    apply_wrenches,
-    forward_response,
-    passive_power,
-    passive_response,
-    project_forces,
-)
+from opspace_control.dynamics.passive_responses import passive_power, passive_response
+from opspace_control.dynamics.responses import apply_wrenches, forward_response, project_forces
 from opspace_control.dynamics.weights import gravity_torque_second_rate
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.tasks.specification_law import motion_share

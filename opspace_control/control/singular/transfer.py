@@ -21,12 +21,8 @@ from opspace_control.control.singular.direction_motion import (
     reaction_at_limit,
 )
 from opspace_control.control.solver.cholesky import symmetric
-from opspace_control.dynamics.responses import (
-    add_passive_response,
-    apply_wrenches,
-    forward_response,
-    project_forces,
-)
+from opspace_control.dynamics.passive_responses import add_passive_response
+from opspace_control.dynamics.responses import apply_wrenches, forward_response, project_forces
 
 
 @rare

@@ -259,3 +259,26 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
                     for r in range(6):
                         tasks[record, FILTERED + r] += gain * (F[r] - tasks[record, FILTERED + r])
                 bound_force(tasks[record], results.stack[APPLIED, k:k + 6])
+
+
+@inlined
+def rejecting_forces(demand, robot, scratch, moving):
+    """
+    Write the forces of the stack, (k,), that reject disturbances, with reactions of constraints.
+
+    These are ``−L_cc⁺ L_ct f``, so that the constraints hold.
+    """
+    constrained, mobility = 6 * demand.constraints.size, scratch.mobility
+    for r in range(moving.size):
+        moving[r] = 0.0
+    for e in range(constrained // 6, robot.points.size):
+        point, rejected = robot.points[e], demand.disturbance.tasks
+        if not (is_group(point) or point.whole or is_idle(robot.carried[e])) and (
+                rejected[point.record, BOUND] >= 0.0):
+            for r in range(6):
+                moving[6 * e + r] = rejected[point.record, r]
+    if constrained > 0:
+        for c in range(constrained):
+            for r in range(constrained, moving.size):
+                moving[c] -= mobility[r, c] * moving[r]
+        solve_semidefinite(scratch.constraint_factor, moving[:constrained], scratch.coordinates)

@@ -1,0 +1,100 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+Responses of passive joints to wrenches at links and to joint forces, by sweeps over the tree.
+
+The active joint forces h for a task wrench f are those whose acceleration is the response of all
+joints minus that of the passive joints only, each with its constraint forces:
+``A⁻¹ h = A⁻¹ (Jᵀ f + J_cᵀ f_L) − A_pp⁻¹ (J_pᵀ f + J_cpᵀ f_Q)``.
+"""
+
+from opspace_control.compiled import rare
+from opspace_control.dynamics.hybrid_dynamics import (
+    add_inertial_force,
+    load_node,
+    propagate_passive_force,
+)
+from opspace_control.dynamics.responses import project_forces
+from opspace_control.model.nodes import LOCKED, PASSIVE
+from opspace_control.spatial.six import put, six
+from opspace_control.spatial.vectors import dot
+
+
+@rare
+def passive_response(nodes, states, responds, joint_force, response):
+    """
+    Write minus the acceleration of passive joints under forces, (nv,), all others locked.
+
+    The forces are those of `apply_wrenches`; ``z`` becomes the links' inertial force of the motion.
+    """
+    for i in range(nodes.size - 1, -1, -1):
+        node = nodes[i]
+        if responds[i]:
+            propagate_passive_force(nodes, i, responds,
+                     -joint_force[node.v_index] if node.status == PASSIVE else 0.0, states)
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        for r in range(6):
+            s.z[r] = 0.0
+            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+        if node.v_index >= 0:
+            response[node.v_index] = 0.0
+        if node.status == PASSIVE:
+            x = (s.u - dot(s.UP, s.B)) / s.DP
+            response[node.v_index] = x
+            put(s.B, 0, six(s.B, 0) + x * six(s.S, 0))
+        add_inertial_force(node.mass, s.c, s.Ic, s.B, s.z)
+
+
+@rare
+def add_passive_response(nodes, states, responds, joint_force, response, tau):
+    """
+    Add the joint forces of the `passive_response` to tau (nv,).
+
+    The forces are those of `apply_wrenches`; they are set to zero, at joints and at links.
+    """
+    passive_response(nodes, states, responds, joint_force, response)
+    for k in range(joint_force.size):
+        joint_force[k] = 0.0
+    project_forces(nodes, states, joint_force, tau)
+
+
+@rare
+def project_passive_response(nodes, states, responds, joint_force, response, projection, torque):
+    """
+    Add the `passive_response` to a row's joint forces, (nv,): they become zero at passive joints.
+
+    ``projection``, (n,), the forces projected on the joints, is updated.
+    """
+    for i in range(nodes.size):
+        k = nodes[i].v_index
+        if k >= 0:
+            joint_force[k] = torque[k]
+        for r in range(6):
+            states[i].z[r] = 0.0
+    add_passive_response(nodes, states, responds, joint_force, response, torque)
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        if node.status != LOCKED:
+            projection[i] += dot(s.U, s.B)
+        if node.status == PASSIVE:
+            projection[i] += node.armature * response[node.v_index]
+            torque[node.v_index] = 0.0
+
+
+@rare
+def passive_power(nodes, states, gravity, response):
+    """Return the power of the forces of a steady motion, of `move_node`, along a response (nv,)."""
+    total = 0.0
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        for r in range(6):
+            s.z[r] = s.f[r]
+            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+        load_node(nodes, i, gravity, states)
+        x = response[node.v_index] if node.v_index >= 0 else 0.0
+        for r in range(6):
+            s.B[r] += x * s.S[r]
+            total += s.f[r] * s.B[r]
+            s.f[r], s.z[r] = s.z[r], 0.0
+    return total
