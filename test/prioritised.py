@@ -38,7 +38,7 @@ class Problem:
     levels: tuple = ()
     own: float | np.ndarray = ATTAINABLE  # softness ε, of all rows or of each
     lasting: np.ndarray = field(default=None)  # softness δ
-    given_up: int = 0
+    levels_skipped: int = 0
 
     def __post_init__(self):
         n = len(self.rows)
@@ -72,15 +72,15 @@ class Problem:
         """
         Return f, y and the changes of all active sets, by the solver of several levels.
 
-        In so many steps, which begin with these multipliers. ``given_up`` becomes how many levels
-        are given up.
+        In so many steps, which begin with these multipliers. ``levels_skipped`` becomes their
+        number.
         """
         n = len(self.rows)
         if active is None:
             active = np.zeros((len(self.levels) - 1, n), dtype=int)
         f_y = np.full((2, n), np.nan)
         f_y[0] = forces
-        changes, self.given_up = solve_problem_levels(
+        changes, self.levels_skipped = solve_problem_levels(
             Levels(np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
                    np.array([self.lasting, np.maximum(self.own, ATTAINABLE)
                              * self.mobility.diagonal()]),

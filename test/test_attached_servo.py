@@ -308,7 +308,7 @@ def test_a_new_node_takes_over(start, model):
     assert (other.controller.tasks['l_hand'].kp == 80.0).all()
     np.testing.assert_allclose(other.controller.tasks['l_hand'].target, POSE, atol=1e-12)
     assert link.synchronise(1.8)
-    assert link.memory.frame['given'] == link.memory.frame['taken']
+    assert link.memory.frame['bytes_written'] == link.memory.frame['bytes_read']
     after = loop.cycle(1.8, q, v)[-1]
     np.testing.assert_allclose(after, before, atol=1e-6)
 

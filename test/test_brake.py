@@ -48,7 +48,7 @@ def test_weight_is_gravity_unless_the_hardware_carries_it(controller, state, out
 
 
 def test_carry_takes_energy_out_of_any_motion_and_holds_the_robot(controller, state, out):
-    Brake(controller).carry(state, out)
+    Brake(controller).gravity_hold(state, out)
     damps = out - MODEL.gravity(state)
     np.testing.assert_allclose(damps, damping(controller, state), atol=1e-9)
     assert damps @ state.v < 0.0
@@ -65,7 +65,7 @@ class TestHold:
         """Return what is commanded at q, beside the weight, of a hold that began elsewhere."""
         brake, out = Brake(controller), np.empty(controller.model.nv)
         for positions in (q if start is None else start, q):
-            brake.carry(self.at(controller.model, positions), out)
+            brake.gravity_hold(self.at(controller.model, positions), out)
         return out - controller.model.gravity(self.at(controller.model, q))
 
     def test_a_robot_that_is_elsewhere_returns_like_a_critically_damped_one(self, controller):
@@ -84,17 +84,17 @@ class TestHold:
         brake, out = Brake(controller), np.empty(MODEL.nv)
         for position in (0.0, 0.05):
             state = self.at(MODEL, np.full(MODEL.nq, position))
-            brake.carry(state, out)
+            brake.gravity_hold(state, out)
         assert abs(out - MODEL.gravity(state)).max() > 0.1
         interrupt(brake)
-        brake.carry(state, out)
+        brake.gravity_hold(state, out)
         np.testing.assert_array_equal(out, MODEL.gravity(state))
 
     def test_its_effort_is_bounded_however_far_the_robot_is_moved(self, controller):
         brake, out = Brake(controller), np.empty(MODEL.nv)
         for position in np.linspace(0.0, 20.0, 400):
             state = self.at(MODEL, np.r_[0.0, position, np.zeros(MODEL.nq - 2)])
-            brake.carry(state, out)
+            brake.gravity_hold(state, out)
         impedance = abs(out - MODEL.gravity(state)) / MODEL.effort_limits
         assert 0.99 < impedance.max() <= 1.0 + 1e-9
 
@@ -124,7 +124,7 @@ class TestHold:
         out = np.empty(MODEL.nv)
         brake = Brake(controller)
         for q in (zero, away):
-            brake.carry(self.at(MODEL, q), out)
+            brake.gravity_hold(self.at(MODEL, q), out)
         weight = MODEL.gravity(self.at(MODEL, away))
         weight[[4, 6]] = 0.0
         np.testing.assert_array_equal(out, weight)
@@ -138,7 +138,7 @@ class TestHold:
         out, weight = np.empty(model.nv), np.empty(model.nv)
         brake = Brake(controller)
         for q in (model.neutral(), away):
-            brake.carry(self.at(model, q), out)
+            brake.gravity_hold(self.at(model, q), out)
         brake.weight(self.at(model, away), weight)
         np.testing.assert_array_equal(out, weight)
 

@@ -19,33 +19,33 @@ MODEL = RobotModel.from_urdf_file(URDF / 'dual_arm.urdf')
 START = demo_robot('dual_arm').start
 
 
-def given_up(*tasks):
+def truncated(*tasks):
     """Return what a controller of these tasks gives up at the start posture."""
     controller = OperationalSpaceController(MODEL, tasks)
-    assert controller.given_up == ()  # before the first cycle
+    assert controller.truncated_directions == ()  # before the first cycle
     q = [START.get(name, 0.0) for name in MODEL.dof_names]
     controller.compute_torque(RobotState(MODEL, q, np.zeros(MODEL.nv)))
-    if controller.given_up:
+    if controller.truncated_directions:
         assert controller.least_eigenvalue == 0.0
-    return controller.given_up
+    return controller.truncated_directions
 
 
 def test_nothing_where_all_can_be_met():
-    assert given_up(PoseTask('l_hand'), PoseTask('r_hand', priority=1)) == ()
+    assert truncated(PoseTask('l_hand'), PoseTask('r_hand', priority=1)) == ()
 
 
 def test_what_a_task_above_takes_is_told_along_the_axes_that_are_lost():
-    found = given_up(PositionTask('l_hand', axes='x z', name='high'),
+    found = truncated(PositionTask('l_hand', axes='x z', name='high'),
                      PositionTask('l_hand', axes='x y', name='low', priority=1))
     only, = found
     assert only.priority == 1 and only.conflict
     assert only.met == pytest.approx(0.0, abs=1e-9)
     assert only.wrench.keys() == {('low', 'x')}
-    assert 'low x' in str(only) and 'taken by tasks above' in str(only)
+    assert 'low x' in str(only) and 'determined by tasks above' in str(only)
 
 
 def test_tasks_of_one_level_that_contradict_each_other():
-    only, = given_up(PositionTask('l_hand', axes='y', name='one'),
+    only, = truncated(PositionTask('l_hand', axes='y', name='one'),
                      PositionTask('l_hand', axes='y', name='other'))
     assert not only.conflict and only.priority == 0
     assert only.wrench[('one', 'y')] == pytest.approx(-only.wrench[('other', 'y')])
@@ -56,7 +56,7 @@ def test_a_stretched_arm_cannot_be_drawn_in():
     task = PositionTask('hand', axes='x z')
     controller = OperationalSpaceController(arm, [task])
     controller.compute_torque(RobotState(arm, np.zeros(3), np.zeros(3)))
-    only, = controller.given_up
+    only, = controller.truncated_directions
     assert only.wrench == {('hand', 'x'): pytest.approx(1.0)}
     assert only.met == pytest.approx(0.0, abs=1e-9)
     assert not only.conflict

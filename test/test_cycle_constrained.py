@@ -66,8 +66,8 @@ class Case:
         self.controller.set_status(passive, locked)
         self.controller.posture.set_target(random_state(self.model, rng).q)
         self.passive, self.locked = self.controller.passive, self.controller.locked
-        self.given = np.where(self.passive, rng.normal(size=self.model.nv), 0.0)
-        self.controller.passive_forces.set_given(self.given)
+        self.applied = np.where(self.passive, rng.normal(size=self.model.nv), 0.0)
+        self.controller.passive_forces.set_applied(self.applied)
         self.active = ~self.passive & ~self.locked
         self.state = self._consistent(random_state(self.model, rng))
         for constraint in self.held:
@@ -121,7 +121,7 @@ class Case:
         free = ~self.locked
         A, Jf = self.dense.A[np.ix_(free, free)], J[:, free]
         n, c = A.shape[0], len(h)
-        right = np.r_[(self.tau + self.given - self.dense.bias)[free], -h]
+        right = np.r_[(self.tau + self.applied - self.dense.bias)[free], -h]
         system = np.block([[A, -Jf.T], [Jf, np.zeros((c, c))]])
         solution = np.linalg.lstsq(system, right, rcond=1e-12)[0]
         a = np.zeros(self.model.nv)
@@ -135,7 +135,7 @@ class Case:
         C, hc = self._constraint_rows()
         T, ht, wanted = self.task_rows()
         C, T = C[:, free], T[:, free]
-        p, torque = np.isin(free, np.flatnonzero(self.passive)), self.given.copy()
+        p, torque = np.isin(free, np.flatnonzero(self.passive)), self.applied.copy()
         for k, effort in self.efforts.items():
             p, torque[k] = p | (free == k), effort
         n, c = len(free), len(hc)

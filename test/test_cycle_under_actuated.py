@@ -38,7 +38,7 @@ def controlled(name, floating_base, seed):
     model = masked(urdf, floating_base, seed, FEW)
     state, dense = at_random_state(model, urdf, frames, seed)
     forces = PassiveForces(model)
-    forces.set_given(np.random.default_rng(seed).standard_normal(model.nv)
+    forces.set_applied(np.random.default_rng(seed).standard_normal(model.nv)
                      / dense.oracle.joint_units)
     controller = OperationalSpaceController(
         model, [PoseTask(frame, kp=KP, kd=KD) for frame in frames],

@@ -71,7 +71,7 @@ class Held:
         state = RobotState(self.model, self.robot.positions,
                            v + self._noise * self._rng.normal(size=v.size))
         out = np.empty(v.size)
-        self.brake.carry(state, out)
+        self.brake.gravity_hold(state, out)
         return state, out
 
     def run(self, seconds):

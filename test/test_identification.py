@@ -21,7 +21,7 @@ from opspace_control.identification.least_squares import (
 )
 from opspace_control.identification.regressor import inertial_parameters
 from opspace_control.identification.samples import low_pass, motion_samples
-from opspace_control.model.bodies import carry
+from opspace_control.model.bodies import attach_payloads
 
 ROBOTS = {'panda.urdf': ['panda_finger_joint1'], 'ur5_robot.urdf': []}
 NOISE = 2e-3  # of the effort limits
@@ -95,7 +95,7 @@ def test_a_payload_is_found(file, link):
     load = Payload.of_box(1.5, (0.1, 0.06, 0.2), (0.02, -0.03, 0.1))
     frame = truth.frames[truth.frame_index(link)]
     nodes = truth.nodes.copy()
-    carry(nodes, truth.nodes, [(frame, load)])
+    attach_payloads(nodes, truth.nodes, [(frame, load)])
     object.__setattr__(truth, 'nodes', nodes)
     samples = motion_samples(model, *recorded_motion(
         model, truth, middle_posture(model), noise=NOISE))

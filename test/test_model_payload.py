@@ -8,7 +8,7 @@ from robots import joint, link
 from samples import URDF, sample
 
 from opspace_control import ModelError, Payload, RobotModel
-from opspace_control.model.bodies import carry, doubts
+from opspace_control.model.bodies import attach_payloads, doubts
 from opspace_control.model.urdf import Link
 
 BOX = Payload.of_box(3.0, (0.3, 0.4, 0.2), (0.02, -0.2, 0.1))
@@ -28,8 +28,8 @@ def orientations(count, dtype=float):
 
 def loaded(model, loads):
     nodes = model.nodes.copy()
-    carry(nodes, model.nodes, [(model.frames[model.frame_index(name)], payload)
-                               for name, payload in loads])
+    attach_payloads(nodes, model.nodes, [(model.frames[model.frame_index(name)], payload)
+                                         for name, payload in loads])
     return nodes
 
 
@@ -52,7 +52,7 @@ def test_payloads_add_up_and_go_again():
     nodes = loaded(model, [('hand', BOX), ('hand', BOX.scaled(0.5)), ('upper_arm', BOX)])
     more = nodes['mass'] - model.nodes['mass']
     np.testing.assert_allclose(np.sort(more), [0.0, 3.0, 4.5])
-    carry(nodes, model.nodes, [])
+    attach_payloads(nodes, model.nodes, [])
     assert (nodes == model.nodes).all()
 
 

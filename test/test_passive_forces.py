@@ -61,11 +61,11 @@ def test_spring(model, state):
 
 def test_given_forces_are_added_and_stay_until_changed(model, state):
     forces = PassiveForces(model, damping=1.0)
-    forces.set_given({'swing': 5.0})
-    forces.set_given({'planar': [1.0, 2.0, 3.0]})
-    np.testing.assert_array_equal(forces.given, [1.0, 2.0, 3.0, 5.0])
-    np.testing.assert_allclose(forces.torque(state), forces.given - state.v, rtol=1e-15)
-    forces.set_given(0.0)
+    forces.set_applied({'swing': 5.0})
+    forces.set_applied({'planar': [1.0, 2.0, 3.0]})
+    np.testing.assert_array_equal(forces.applied, [1.0, 2.0, 3.0, 5.0])
+    np.testing.assert_allclose(forces.torque(state), forces.applied - state.v, rtol=1e-15)
+    forces.set_applied(0.0)
     np.testing.assert_allclose(forces.torque(state), -state.v, rtol=1e-15)
 
 
@@ -80,7 +80,7 @@ def test_only_passive_joints_have_them():
     model = RobotModel.from_urdf(sample('dual_arm').urdf, locked_joints=['l_elbow'],
                                  passive_joints=['torso_yaw', 'r_elbow'])
     forces = PassiveForces(model, damping=2.0, friction=1.0, stiffness=3.0, rest=0.1)
-    forces.set_given(0.5)
+    forces.set_applied(0.5)
     torque = forces.torque(random_state(model, 0))
     assert torque[model.passive].all() and model.passive.sum() == 2
     assert not torque[~model.passive].any()
@@ -113,10 +113,10 @@ def test_what_is_refused(model, values, message):
 
 def test_a_refused_force_changes_nothing(model):
     forces = PassiveForces(model)
-    forces.set_given(2.0)
-    with pytest.raises(ModelError, match='given of'):
-        forces.set_given({'planar/x': 1.0, 'swing': np.inf})
-    np.testing.assert_array_equal(forces.given, np.full(4, 2.0))
+    forces.set_applied(2.0)
+    with pytest.raises(ModelError, match='applied of'):
+        forces.set_applied({'planar/x': 1.0, 'swing': np.inf})
+    np.testing.assert_array_equal(forces.applied, np.full(4, 2.0))
 
 
 def test_state_of_another_robot(model):

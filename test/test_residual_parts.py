@@ -8,7 +8,7 @@ from robots import robot_file
 
 from opspace_control import Payload, RobotModel, RobotState, StateError
 from opspace_control.identification import ResidualSplitter, residual_parts
-from opspace_control.model.bodies import carry
+from opspace_control.model.bodies import attach_payloads
 
 PANDA = RobotModel.from_urdf_file(
     robot_file('panda.urdf'), locked_joints=['panda_finger_joint1'])
@@ -26,7 +26,7 @@ def loaded():
     model = RobotModel.from_urdf_file(
         robot_file('panda.urdf'), locked_joints=['panda_finger_joint1'])
     nodes = model.nodes.copy()
-    carry(nodes, model.nodes, [(model.frames[model.frame_index(HAND)], LOAD)])
+    attach_payloads(nodes, model.nodes, [(model.frames[model.frame_index(HAND)], LOAD)])
     object.__setattr__(model, 'nodes', nodes)
     return model
 

@@ -88,7 +88,7 @@ def test_directions_that_limits_take_are_not_told_as_lost_without_a_name():
     made.compute_torque(state)
     assert made.active_limits
     assert made.least_eigenvalue == 0.0
-    assert not made.given_up
+    assert not made.truncated_directions
     told = {'joints at a limit': diagnostics.limits_in_words(made.active_limits)}
     facts = {'singular': 3, 'cycles': 5}
     assert diagnostics.singular_in_words(made, facts, told) == (

@@ -15,8 +15,8 @@ def statistics():
     return CycleStatistics()
 
 
-def count(statistics, now, stamp, delay=0, limited=0, unsolved=0, given_up=0, least=0.5):
-    statistics.count(now, stamp, delay, limited, unsolved, given_up, least)
+def count(statistics, now, stamp, delay=0, limited=0, unsolved=0, levels_skipped=0, least=0.5):
+    statistics.count(now, stamp, delay, limited, unsolved, levels_skipped, least)
 
 
 def run(statistics, periods, steps=None):
@@ -43,7 +43,7 @@ def test_starts_over_but_knows_the_last_cycle(statistics):
     now = run(statistics, [0.001] * 5)
     statistics.take()
     assert statistics.take() == {
-        'cycles': 0, 'limited': 0, 'singular': 0, 'unsolved': 0, 'given_up': 0,
+        'cycles': 0, 'limited': 0, 'singular': 0, 'unsolved': 0, 'levels_skipped': 0,
         'least_eigenvalue': np.inf}
     assert statistics.age(now + 2.0) == pytest.approx(2.0)
     count(statistics, now + 0.25, 0)
@@ -104,7 +104,7 @@ def test_what_cycles_found(statistics):
         count(statistics, 0.0, 0, 0, limited, unsolved, limited // 2, least)
     facts = statistics.take()
     assert (facts['limited'], facts['singular'], facts['least_eigenvalue']) == (3, 1, 0.0)
-    assert (facts['unsolved'], facts['given_up']) == (3, 2)
+    assert (facts['unsolved'], facts['levels_skipped']) == (3, 2)
 
 
 def test_restart_forgets(statistics):

@@ -9,9 +9,9 @@ import pytest
 from opspace_control.ros.commands.switching import (
     PreviousControllers,
     Switch,
-    give_back,
+    activation_of,
+    reversal_of,
     rivals,
-    take_over,
 )
 
 ACTIVE, INACTIVE = 'active', 'inactive'
@@ -81,49 +81,49 @@ SCENES = {
 
 @pytest.mark.parametrize(('controllers', 'on', 'off'), SCENES.values(), ids=SCENES)
 def test_takes_what_it_needs_and_no_more(controllers, on, off):
-    switch = take_over(controllers, 'effort')
+    switch = activation_of(controllers, 'effort')
     assert sorted(switch.activate) == sorted(on)
     assert sorted(switch.deactivate) == sorted(off)
-    assert not any(take_over(switched(controllers, switch), 'effort'))
+    assert not any(activation_of(switched(controllers, switch), 'effort'))
 
 
 @pytest.mark.parametrize('controllers', [scene for scene, *_ in SCENES.values()], ids=SCENES)
 def test_giving_back_restores_what_was(controllers):
-    taken = take_over(controllers, 'effort')
-    after = switched(controllers, taken)
-    restored = switched(after, give_back(after, 'effort', taken))
+    done = activation_of(controllers, 'effort')
+    after = switched(controllers, done)
+    restored = switched(after, reversal_of(after, 'effort', done))
     assert restored == switched(controllers, Switch([], []))
 
 
 def test_what_is_not_loaded_takes_nothing():
-    assert take_over([BROADCASTER, rival('position', 'a/position')], 'effort') == ([], [])
+    assert activation_of([BROADCASTER, rival('position', 'a/position')], 'effort') == ([], [])
 
 
 def test_giving_back_leaves_alone_what_others_changed():
     controllers = [rival('position', 'a/position'), rival('velocity', 'a/velocity', state=INACTIVE),
                    ours()]
-    taken = take_over(controllers, 'effort')
+    done = activation_of(controllers, 'effort')
     usurped = switched(controllers, Switch(['velocity'], ['position', 'effort']))
-    assert give_back(usurped, 'effort', taken) == Switch([], [])
-    unloaded = [each for each in switched(controllers, taken) if each.name != 'position']
-    assert give_back(unloaded, 'effort', taken) == Switch([], ['effort'])
-    assert give_back(controllers[:2], 'effort', taken) == Switch([], [])
+    assert reversal_of(usurped, 'effort', done) == Switch([], [])
+    unloaded = [each for each in switched(controllers, done) if each.name != 'position']
+    assert reversal_of(unloaded, 'effort', done) == Switch([], ['effort'])
+    assert reversal_of(controllers[:2], 'effort', done) == Switch([], [])
 
 
 def test_a_switch_that_went_half_way_is_undone():
     """The manager deactivates first; what it could not activate then leaves nobody in charge."""
     controllers = [rival('position', 'a/position'), ours()]
-    taken = take_over(controllers, 'effort')
+    done = activation_of(controllers, 'effort')
     half = switched(controllers, Switch([], ['position']))
-    assert give_back(half, 'effort', taken) == Switch(['position'], [])
+    assert reversal_of(half, 'effort', done) == Switch(['position'], [])
 
 
 def test_nobody_gets_back_the_joints_that_a_fallback_controller_has():
     """Position and effort of a joint are different interfaces: the manager would allow it."""
     controllers = [rival('trajectory', 'a/position'), ours()]
-    taken = take_over(controllers, 'effort')
+    done = activation_of(controllers, 'effort')
     stepped_in = [*switched(controllers, Switch([], ['trajectory'])), fallback('hold', 'b/effort')]
-    assert give_back(stepped_in, 'effort', taken) == Switch([], [])
+    assert reversal_of(stepped_in, 'effort', done) == Switch([], [])
 
 
 @pytest.mark.parametrize(('other', 'interfaces'), [

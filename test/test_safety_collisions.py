@@ -56,8 +56,8 @@ def test_it_is_told_within_20_ms():
         assert not robot.said('collision_')
 
 
-@pytest.mark.parametrize('reaction', ['stop', 'give_way'])
-def test_it_stops_or_gives_way_until_it_is_acknowledged(reaction):
+@pytest.mark.parametrize('reaction', ['stop', 'comply'])
+def test_it_stops_or_complies_until_it_is_acknowledged(reaction):
     with resting(**{'observer.reaction': reaction}) as (robot, push):
         start = robot.physics.frame_pose('l_hand')
         push(push_of(3.0))

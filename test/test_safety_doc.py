@@ -43,7 +43,7 @@ def test_every_trip_is_told_as_it_is():
         row, = [line for line in PAGE.splitlines() if line.startswith(f'| `{trip.name}` |')]
         assert ('damped, then released' if trip.blind else
                 'damped: it lies down' if trip is trips.FALLEN else
-                'damped: it gives way' if trip.gives_way else 'held in position') in row
+                'damped: it complies' if trip.compliant else 'held in position') in row
         assert ('`~/hold`' in row) == (trip.recovery != Recovery.AUTOMATIC)
         assert ('by itself' in row) == (trip.recovery != Recovery.ACKNOWLEDGED)
 

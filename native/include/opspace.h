@@ -288,7 +288,9 @@ class Servo : private Controller {
   }
 
   // Hold a robot of known state about its position at the first of these calls.
-  Result carry(double now) noexcept { return static_cast<Result>(step(Work::carry, now, 0.0)); }
+  Result gravity_hold(double now) noexcept {
+    return static_cast<Result>(step(Work::gravity_hold, now, 0.0));
+  }
 
   // Damp a robot by its last known state, with this part of the damping.
   Result damp(double now, double part) noexcept {
@@ -326,7 +328,7 @@ class Servo : private Controller {
 
  private:
   // Of opspace_control/safety/servo_data.py.
-  enum class Work : int { accept, decide, send, brake, carry, damp, watch, hold, restart };
+  enum class Work : int { accept, decide, send, brake, gravity_hold, damp, watch, hold, restart };
 
   void attach() {
     if (header().servo[0] == 0) {

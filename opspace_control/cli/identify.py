@@ -20,7 +20,7 @@ from opspace_control.identification.fit import identify
 from opspace_control.identification.inertia import body_of_parameters
 from opspace_control.identification.samples import CUTOFF, SLOW, motion_samples
 from opspace_control.identification.thresholds import collision_thresholds, moving_residuals
-from opspace_control.model.bodies import Payload, carry
+from opspace_control.model.bodies import Payload, attach_payloads
 from opspace_control.model.urdf import urdf_text
 
 _DESCRIPTION = """\
@@ -171,7 +171,7 @@ def _loaded(model, parameters, load=()):
     payloads = [(parameters[f'{name}.frame'] or name, read_payload(name, parameters))
                 for name in parameters['payloads']]
     payloads += [(link, Payload(*body_of_parameters(body.after))) for link, body in load]
-    carry(nodes, model.nodes, [
+    attach_payloads(nodes, model.nodes, [
         (model.frames[model.frame_index(link)], payload) for link, payload in payloads])
     return nodes
 

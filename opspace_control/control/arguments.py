@@ -61,12 +61,13 @@ def split_contacts(contact_model, constraints, grasps, limits):
     """
     if contact_model == 'exact':
         return constraints, ()
-    others = [one.name for one in constraints if not isinstance(one, Contact)]
+    not_contacts = [one.name for one in constraints if not isinstance(one, Contact)]
     for refused, what, cure in (
             (contact_model != 'large_inertia', 'is unknown', 'Take exact or large_inertia.'),
             (limits is not None, 'does not keep limits: it bounds no contact force',
              "Take contact_model='exact', or no limits (limits.keep: false)."),
-            (others or grasps, f'does not fit {others}: it is of contacts with the ground alone',
+            (not_contacts or grasps,
+             f'does not fit {not_contacts}: it is of contacts with the ground alone',
              "Take contact_model='exact'.")):
         if refused:
             raise ControlError(f'contact_model {contact_model!r} {what}.', cure=cure,

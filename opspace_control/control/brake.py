@@ -7,10 +7,10 @@ import numpy as np
 from opspace_control.control.brake_law import (
     BRAKE,
     BRAKE_DOF,
-    CARRY,
+    COMPLIANT_HOLD,
     DAMP,
     DAMP_ALL,
-    GIVE_WAY,
+    GRAVITY_HOLD,
     WEIGHT,
     Braking,
     brake_robot,
@@ -41,18 +41,18 @@ class Brake:
 
     @property
     def manner(self):
-        """What `carry` does to the robot, as text."""
+        """What `gravity_hold` does to the robot, as text."""
         return 'damped: it lies down' if self.lies_down else 'held in position'
 
     def weight(self, state, out):
         """
-        Write the efforts (nv,) that carry the robot; zero where its hardware does so.
+        Write the gravity torques (nv,) of the robot; zero where its hardware compensates them.
 
         Passive joints count as if they stood still, which they do where they hang.
         """
         self._brake(WEIGHT, state, out)
 
-    def carry(self, state, out, *, gives_way=False):
+    def gravity_hold(self, state, out, *, compliant=False):
         """
         Write the efforts (nv,) that hold a robot about where it was at the first call.
 
@@ -60,14 +60,14 @@ class Brake:
         k = d²/4: every joint comes back by s̈ = −d ṡ − k s, critically damped, and an error of g
         moves the robot by as much as k holds against. The first call has s = 0. The impedance is
         bounded as `damping_torque` is; the base and joints that are passive, locked or without
-        effort have none. One that ``gives_way`` has no stiffness, and a robot on legs has none: g
+        effort have none. A ``compliant`` one has no stiffness, and a robot on legs has none: g
         knows no ground, and it lies down.
         """
-        self._brake(GIVE_WAY if gives_way else CARRY, state, out)
+        self._brake(COMPLIANT_HOLD if compliant else GRAVITY_HOLD, state, out)
 
     def forget(self):
         """Begin the next hold at the position of the robot then."""
-        self.arguments.numbers['hold_begun'] = False
+        self.arguments.numbers['hold_active'] = False
 
     def damp(self, state, age, scale, out):
         """

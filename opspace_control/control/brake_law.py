@@ -23,10 +23,10 @@ _STIFFNESS = DAMPING_RATE ** 2 / 4.0
 _JUMP = 0.1  # rad or m; 50 rad/s at 500 Hz
 _PRESENT = 0.05  # s, age of a velocity; a fall has changed its own by 0.5 m/s then
 
-WEIGHT, CARRY, GIVE_WAY, DAMP, DAMP_ALL = range(5)
+WEIGHT, GRAVITY_HOLD, COMPLIANT_HOLD, DAMP, DAMP_ALL = range(5)
 
 BRAKE = np.dtype([
-    ('hold_begun', np.bool_),      # whether a hold has begun
+    ('hold_active', np.bool_),     # whether a gravity hold has begun
     ('contact_mass', np.float64),  # that each contact carries, kg
     ('zero', np.float64, (3,)),    # no gravity, m/s²
 ], align=True)
@@ -130,7 +130,7 @@ def damping(brake, rate, q, v, tau):
 
 @called
 def weigh(brake, q, tau):
-    """Write the efforts that carry the robot; zero at joints that are passive or locked."""
+    """Write the gravity torques of the robot; zero at joints that are passive or locked."""
     nodes = brake.nodes
     inertial_torques(brake, brake.cycle[0].gravity, q, brake.still, tau)
     for i in range(nodes.size):
@@ -141,8 +141,8 @@ def weigh(brake, q, tau):
 @called
 def displace(brake, q):
     """Note how far each dof with one coordinate is from where the hold began."""
-    dofs, nodes, begins = brake.dofs, brake.nodes, not brake.numbers[0].hold_begun
-    brake.numbers[0].hold_begun = True
+    dofs, nodes, begins = brake.dofs, brake.nodes, not brake.numbers[0].hold_active
+    brake.numbers[0].hold_active = True
     for k in range(dofs.size):
         dof = dofs[k]
         now = q[dof.q_index] if dof.q_index >= 0 else 0.0
@@ -160,10 +160,10 @@ def displace(brake, q):
 
 
 @called
-def gravity_hold(brake, gives_way, q, v, tau):
-    """Write the efforts (nv,) of `Brake.carry`."""
+def gravity_hold(brake, compliant, q, v, tau):
+    """Write the efforts (nv,) of `Brake.gravity_hold`."""
     displace(brake, q)
-    stiff = not gives_way and brake.feet.size == 0
+    stiff = not compliant and brake.feet.size == 0
     for k in range(v.size):
         s = brake.dofs[k].displacement if stiff else 0.0
         brake.velocity[k] = v[k] + _STIFFNESS / DAMPING_RATE * s
@@ -179,7 +179,7 @@ def gravity_hold(brake, gives_way, q, v, tau):
 @called
 def damp(brake, age, scale, q, v, tau):
     """Write the efforts (nv,) of `Brake.damp`."""
-    brake.numbers[0].hold_begun = False
+    brake.numbers[0].hold_active = False
     for k in range(v.size):
         tau[k] = 0.0
     if scale > 0.0:
@@ -196,7 +196,7 @@ def damp(brake, age, scale, q, v, tau):
 @kernel
 def brake_robot(brake, manner, age, scale, q, v, tau):
     """
-    Write the efforts of a ``manner``, `WEIGHT`, `CARRY`, `GIVE_WAY`, `DAMP` or `DAMP_ALL`.
+    Write the efforts of a ``manner``, from `WEIGHT` to `DAMP_ALL`.
 
     ``age``, s, and ``scale`` are those of `damp`; the scale of `DAMP_ALL` is the rate of damping.
     """
@@ -207,4 +207,4 @@ def brake_robot(brake, manner, age, scale, q, v, tau):
     elif manner == DAMP:
         damp(brake, age, scale, q, v, tau)
     else:
-        gravity_hold(brake, manner == GIVE_WAY, q, v, tau)
+        gravity_hold(brake, manner == COMPLIANT_HOLD, q, v, tau)

@@ -71,15 +71,15 @@ class ControllerLimits:
         return int(self._cycle['unsolved'][0])
 
     @property
-    def levels_given_up(self):
+    def levels_skipped(self):
         """
-        How many levels of tasks the last cycle gave up because rounding left them no motion.
+        How many levels of tasks the last cycle skipped because rounding left them no motion.
 
         Where levels above contradict each other or their bounds, all that they attain may be a
         single motion but for rounding. A level that finds none within their bounds exerts no force;
         those above and the bounds are kept.
         """
-        return int(self._cycle['levels_given_up'][0])
+        return int(self._cycle['levels_skipped'][0])
 
     @property
     def limits(self):

@@ -7,7 +7,7 @@ import numpy as np
 
 from opspace_control.control.controller_limits import ControllerLimits
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
-from opspace_control.control.diagnosis.conflicts import directions_given_up
+from opspace_control.control.diagnosis.conflicts import truncated_directions
 from opspace_control.control.saved import save
 from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
 from opspace_control.dynamics.momentum_observer import MomentumObserver
@@ -184,9 +184,9 @@ class ControllerState(ControllerLimits):
         return float(self._cycle['least_eigenvalue'][0])
 
     @property
-    def given_up(self):
-        """Directions that tasks gave up at the last cycle, tuple of GivenUp."""
-        return directions_given_up(self)
+    def truncated_directions(self):
+        """Directions that tasks did not get at the last cycle: tuple of TruncatedDirection."""
+        return truncated_directions(self)
 
     @property
     def limited_joints(self):

@@ -270,7 +270,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         clear_singular_forces(bounded.directions, results.stack.shape[1])
     data = Data(cycle, robot, demand, grasping, bounds, memory, results, scratch, v)
     resolve_stack(cycle, robot, demand, results, scratch, data)
-    cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_given_up = 0
+    cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_skipped = 0
     cycle.force_share = 1.0
     if limits_apply:
         resolve_within_bounds(data, any_resting, tau)

@@ -271,7 +271,7 @@ class BoundedScratch(NamedTuple):
     tau_posture: np.ndarray = 'nv'  # ``A q̈_null + b + g`` with the feed-forward
     tau_null: np.ndarray = 'nv'  # efforts of q̈_ref without grips, tasks and bounds
     tau_ref: np.ndarray = '2 nv'  # efforts where all multipliers are 0, of q̈_ref and of q̈_null
-    carried: np.ndarray = 'n 4'  # masses and first moments of subtrees
+    subtrees: np.ndarray = 'n 4'  # masses and first moments of subtrees
     gripped: np.ndarray = 'n 6'  # wrenches of grips beyond them at rest, but for weights
     moment: np.ndarray = '4'  # of a subtree's weight
     moments: np.ndarray = '2 n'  # of `bound_moments`, kg m

@@ -3,7 +3,7 @@
 """What a controlled robot carries at the moment."""
 
 from opspace_control.errors import ControlError
-from opspace_control.model.bodies import Payload, carry
+from opspace_control.model.bodies import Payload, attach_payloads
 
 
 class Payloads:
@@ -41,4 +41,4 @@ class Payloads:
         else:
             raise ControlError(f'{payload!r} is no payload.', value=payload,
                                cure='Give a Payload(mass, center_of_mass, inertia).')
-        carry(self._nodes, self._bare, self._loads.values())
+        attach_payloads(self._nodes, self._bare, self._loads.values())

@@ -101,9 +101,9 @@ def closed_chain(model, state, frames, closures):
     forces = X.T @ np.column_stack([model.bias_force(state), model.gravity(state)])
     J_G = stack.jacobian[:t, model.active]
     if model.passive.any():
-        others = model.nodes.copy()
-        others['status'][others['status'] == ACTIVE] = LOCKED
-        X_passive, Q, _ = stack.responses(others)
+        braked = model.nodes.copy()
+        braked['status'][braked['status'] == ACTIVE] = LOCKED
+        X_passive, Q, _ = stack.responses(braked)
         X_passive, Q, H_passive, _ = stack.eliminated(X_passive, Q, mobility, t)
         X, Lambda_inverse = X - X_passive, Lambda_inverse - Q
         J_G = stack.rows @ unit_inputs(model, state, stack.points, model.active)[1]

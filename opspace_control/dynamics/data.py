@@ -78,9 +78,9 @@ def nan_filled(shape, dtype=np.float64):
     return array
 
 
-def make_arrays(kind, sizes, **given):
+def make_arrays(kind, sizes, **arrays):
     """
-    Return a NamedTuple of a ``kind`` with new arrays in all fields but those ``given``.
+    Return a NamedTuple of a ``kind`` with new arrays in all fields but those of ``arrays``.
 
     The default of a field is its shape, in numbers and names of ``sizes``, or a kind of its own.
     Arrays are filled with NaN; those that end with ``int``, ``bool`` or ``zeros`` with zeros.
@@ -88,17 +88,17 @@ def make_arrays(kind, sizes, **given):
     types = {'int': np.int64, 'bool': np.bool_, 'zeros': np.float64}
     for name in kind._fields:
         shape = kind._field_defaults[name]
-        if name in given:
+        if name in arrays:
             continue
         if not isinstance(shape, str):
-            given[name] = make_arrays(shape, sizes)
+            arrays[name] = make_arrays(shape, sizes)
             continue
         *shape, last = shape.split()
         dtype = types.get(last)
         shape = [int(part) if part.isdigit() else sizes[part]
                  for part in (shape if dtype else [*shape, last])]
-        given[name] = np.zeros(shape, dtype) if dtype else nan_filled(shape)
-    return kind(**given)
+        arrays[name] = np.zeros(shape, dtype) if dtype else nan_filled(shape)
+    return kind(**arrays)
 
 
 # Bits of the support of a point by a node.
@@ -122,19 +122,19 @@ def new_points(count):
     return points
 
 
-def make_points(tree, frames, others=None):
+def make_points(tree, frames, references=None):
     """
     Return the POINT records (m,) of the named frames, and which nodes support which, (n, m) int.
 
-    ``others`` has the reference frame of each, None for the base (a floating base: the world). The
-    support is not zero where the node's joint moves the point: OWN on the path from its own link to
-    the root (with SEEN if it has another link), OTHER on that from the other link, UNIT for the
-    joints of its group.
+    ``references`` has the reference frame of each, None for the base (a floating base: the world).
+    The support is not zero where the node's joint moves the point: OWN on the path from its own
+    link to the root (with SEEN if it has another link), OTHER on that from the other link, UNIT for
+    the joints of its group.
     """
     points = new_points(len(frames))
     for e, name in enumerate(frames):
         points['frame'][e] = tree.frames[tree.frame_index(name)]
-    for e, name in enumerate(others or ()):
+    for e, name in enumerate(references or ()):
         if name is not None:
             points['other'][e] = tree.frames[tree.frame_index(name)]
     return points, find_supports(tree.nodes, points)

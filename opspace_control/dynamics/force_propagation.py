@@ -77,7 +77,7 @@ def start_propagation(carried, e, passively):
 
 
 @inlined
-def carry_across(Psi, S, U, inverse_D, K):
+def propagate_wrenches(Psi, S, U, inverse_D, K):
     """Propagate unit wrenches over a joint: ``K = Ψᵀ S``, ``Ψ ← Ψ − U Kᵀ / D``."""
     a, b, c = six(Psi[0], 0), six(Psi[1], 0), six(Psi[2], 0)
     d, e, f = six(Psi[3], 0), six(Psi[4], 0), six(Psi[5], 0)
@@ -93,7 +93,7 @@ def carry_across(Psi, S, U, inverse_D, K):
 
 
 @inlined
-def carry_torques(joints, i, Psi, S, U, inverse_D, K):
+def propagate_torques(joints, i, Psi, S, U, inverse_D, K):
     """Propagate the unit torques of a group of joints over joint i, a member of the group."""
     for r in range(6):
         K[r] = 1.0 if joints[r] == i else 0.0
@@ -117,7 +117,7 @@ def spread_forces(share, axes, c, F):
 
 
 @called
-def carry_forces(F, S, U, inverse_D, K):
+def propagate_forces(F, S, U, inverse_D, K):
     """Propagate unit forces F (6, 3) at a centre of mass over a joint: ``F ← F − U Kᵀ / D``."""
     for k in range(3):
         t = 0.0
@@ -140,9 +140,9 @@ def cross_center(i, passively, support, nodes, states, point):
     if support & COUNTS:
         spread_forces(node.mass / point.mass, point.axes, s.c, F)
     if passively and node.status == PASSIVE:
-        carry_forces(F, s.S, s.UP, 1.0 / s.DP, point.K)
+        propagate_forces(F, s.S, s.UP, 1.0 / s.DP, point.K)
     elif not passively and node.status != LOCKED:
-        carry_forces(F, s.S, s.U, s.inverse_D, point.K)
+        propagate_forces(F, s.S, s.U, s.inverse_D, point.K)
     if node.parent >= 0:
         outer = states[node.parent].FP if passively else states[node.parent].F
         for r in range(6):
@@ -160,9 +160,9 @@ def cross(i, support, point, Psi, Psi_other, S, U, inverse_D):
     """
     K = point.K
     if support & UNIT:
-        carry_torques(point.joints, i, Psi, S, U, inverse_D, K)
+        propagate_torques(point.joints, i, Psi, S, U, inverse_D, K)
     elif support & OWN:
-        carry_across(Psi, S, U, inverse_D, K)
+        propagate_wrenches(Psi, S, U, inverse_D, K)
     else:
         for r in range(6):
             K[r] = 0.0
@@ -170,7 +170,7 @@ def cross(i, support, point, Psi, Psi_other, S, U, inverse_D):
         for r in range(6):
             point.own_mobility[r // 3] += K[r] * K[r] * inverse_D / 3.0
     if support & OTHER:
-        carry_across(Psi_other, S, U, inverse_D, point.K_other)
+        propagate_wrenches(Psi_other, S, U, inverse_D, point.K_other)
         for r in range(6):
             K[r] += point.K_other[r]
 

@@ -156,9 +156,9 @@ def induce_node(nodes, i, responds, states, a):
     """
     node, s = nodes[i], states[i]
     A, B = s.A, s.B
-    carried = node.parent >= 0 and responds[node.parent]
+    parent_responds = node.parent >= 0 and responds[node.parent]
     for r in range(6):
-        B[r] = states[node.parent].B[r] if carried else 0.0
+        B[r] = states[node.parent].B[r] if parent_responds else 0.0
     if node.status == PASSIVE:
         x = (s.u - dot(s.UP, B)) / s.DP
         a[node.v_index] += x

@@ -15,7 +15,7 @@ from opspace_control.model.nodes import PASSIVE
 
 # The known force of one degree of freedom, used while its joint is passive.
 PASSIVE_DOF = np.dtype([
-    ('given', np.float64),          # applied from outside, N·m or N
+    ('applied', np.float64),        # applied from outside, N·m or N
     ('damping', np.float64),        # viscous friction, N·m·s/rad or N·s/m
     ('friction', np.float64),       # Coulomb friction, N·m or N
     ('slip_velocity', np.float64),  # at which it has three quarters of its value, rad/s or m/s
@@ -32,7 +32,7 @@ def passive_forces(nodes, dofs, q, v, torque):
     """
     Write the forces τ_p of the passive joints of [JR94] (4.2), zero for all other joints.
 
-    ``τ_p = given − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Coulomb
+    ``τ_p = applied − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Coulomb
     friction is continuous at rest: a joint under less than the friction creeps, slower than the
     slip velocity.
     """
@@ -43,7 +43,7 @@ def passive_forces(nodes, dofs, q, v, torque):
             continue
         k = nodes[i].v_index
         dof = dofs[k]
-        force = dof.given - dof.damping * v[k]
+        force = dof.applied - dof.damping * v[k]
         if dof.friction != 0.0:
             force -= dof.friction * math.tanh(v[k] / dof.slip_velocity)
         if dof.stiffness != 0.0:
@@ -61,10 +61,10 @@ class PassiveForces(DofQuantities):
     """
     The known forces of passive joints, [JR94] 4.1; zero by default.
 
-    ``τ_p = given − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Any joint
-    can have values; they are used while it is passive. One number is for all dofs, an array (nv,)
-    is in the order of ``dof_names``, a dict names joints or dofs. A ModelError refuses an unknown
-    name, a wrong number of numbers, and one that is not finite or is negative; then nothing
+    ``τ_p = applied − damping v − friction tanh(v / slip_velocity) − stiffness (q − rest)``. Any
+    joint can have values; they are used while it is passive. One number is for all dofs, an array
+    (nv,) is in the order of ``dof_names``, a dict names joints or dofs. A ModelError refuses an
+    unknown name, a wrong number of numbers, and one that is not finite or is negative; then nothing
     changes.
 
     Parameters
@@ -80,7 +80,7 @@ class PassiveForces(DofQuantities):
     """
 
     what = 'passive forces'
-    bounds = MappingProxyType({'given': {}, 'rest': {}, 'slip_velocity': {'above': 0.0}})
+    bounds = MappingProxyType({'applied': {}, 'rest': {}, 'slip_velocity': {'above': 0.0}})
 
     def __init__(self, model, *, damping=0.0, friction=0.0, stiffness=0.0, rest=0.0,
                  slip_velocity=PASSIVE_SLIP_VELOCITY):
@@ -95,13 +95,13 @@ class PassiveForces(DofQuantities):
         return cls(model, damping=model.damping, friction=model.friction)
 
     @property
-    def given(self):
+    def applied(self):
         """Forces applied from outside, (nv,), N·m or N; a copy."""
-        return self._dofs['given'].copy()
+        return self._dofs['applied'].copy()
 
-    def set_given(self, forces):
+    def set_applied(self, forces):
         """Set the forces applied from outside, N·m or N; joints not in a dict keep theirs."""
-        self.set(given=forces)
+        self.set(applied=forces)
 
     def torque(self, state):
         """Return τ_p (nv,), N·m or N: zero for joints that are not passive."""
@@ -114,5 +114,5 @@ class PassiveForces(DofQuantities):
         for k in np.flatnonzero((self._dofs['stiffness'] > 0.0) & (self._model.q_index < 0)):
             raise ModelError(
                 f"'{self._model.dof_names[k]}' is a quaternion's rotation: it has no spring.",
-                cure='Set the force of such a joint with set_given.',
+                cure='Set the force of such a joint with set_applied.',
                 joint=self._model.dof_names[k])

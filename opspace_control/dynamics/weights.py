@@ -19,16 +19,16 @@ def branch_end(nodes, node):
 
 
 @inlined
-def lift(node, states, carried, gravity, moment):
+def lift(node, states, subtrees, gravity, moment):
     """
     Write the rate of the moment of a subtree's weight by the motion of its joint, N·m/rad, (3,).
 
     ``t = (M S_v + S_ω × h) × g``, M and h being mass and first moment of the node's subtree.
     """
-    S, m = states[node].S, carried[node, 0]
-    x = m * S[0] + S[4] * carried[node, 3] - S[5] * carried[node, 2]
-    y = m * S[1] + S[5] * carried[node, 1] - S[3] * carried[node, 3]
-    z = m * S[2] + S[3] * carried[node, 2] - S[4] * carried[node, 1]
+    S, m = states[node].S, subtrees[node, 0]
+    x = m * S[0] + S[4] * subtrees[node, 3] - S[5] * subtrees[node, 2]
+    y = m * S[1] + S[5] * subtrees[node, 1] - S[3] * subtrees[node, 3]
+    z = m * S[2] + S[3] * subtrees[node, 2] - S[4] * subtrees[node, 1]
     moment[0] = y * gravity[2] - z * gravity[1]
     moment[1] = z * gravity[0] - x * gravity[2]
     moment[2] = x * gravity[1] - y * gravity[0]
@@ -45,28 +45,28 @@ def gravity_torque_along(S, mass, h, gravity):
 
 
 @inlined
-def gravity_torque_of(node, states, carried, gravity):
+def gravity_torque_of(node, states, subtrees, gravity):
     """Return the gravity torque of a node's joint, N·m or N."""
-    return gravity_torque_along(states[node].S, carried[node, 0], carried[node, 1:4], gravity)
+    return gravity_torque_along(states[node].S, subtrees[node, 0], subtrees[node, 1:4], gravity)
 
 
 @called
-def gather_weights(nodes, states, carried):
+def gather_weights(nodes, states, subtrees):
     """Write mass and first moment, about the root link's origin, of each node's subtree, (n, 4)."""
     for i in range(nodes.size):
         m = nodes[i].mass
-        carried[i, 0] = m
+        subtrees[i, 0] = m
         for r in range(3):
-            carried[i, 1 + r] = m * states[i].c[r]
+            subtrees[i, 1 + r] = m * states[i].c[r]
     for i in range(nodes.size - 1, -1, -1):
         parent = nodes[i].parent
         if parent >= 0:
             for r in range(4):
-                carried[parent, r] += carried[i, r]
+                subtrees[parent, r] += subtrees[i, r]
 
 
 @called
-def gravity_torque_second_rate(nodes, states, node, carried, gravity, scratch):
+def gravity_torque_second_rate(nodes, states, node, subtrees, gravity, scratch):
     """
     Return the second rate of a gravity torque in a steady motion, N·m/s² or N/s².
 
@@ -89,7 +89,7 @@ def gravity_torque_second_rate(nodes, states, node, carried, gravity, scratch):
         for r in range(3):
             h_dot[r] += nodes[i].mass * v[r]
             h_ddot[r] += nodes[i].mass * a[r]
-    mass, h = carried[node, 0], carried[node, 1:4]
+    mass, h = subtrees[node, 0], subtrees[node, 1:4]
     side = math.copysign(1.0, gravity_torque_along(S, mass, h, gravity))
     return side * (gravity_torque_along(S_ddot, mass, h, gravity)
                    + 2.0 * gravity_torque_along(S_dot, 0.0, h_dot, gravity)

@@ -45,9 +45,9 @@ class GaitClock:
     def __init__(self, gait, time_scale):
         self._scale = time_scale
         self.phase, self.running = 0.0, False
-        self._take(gait)
+        self._apply(gait)
 
-    def _take(self, gait):
+    def _apply(self, gait):
         self.gait, self._left, self.gathering, self._next = gait, 0.0, False, None
         self.offsets, self.duty = np.array(gait.offsets, float), gait.duty
         self.period, self.tilting = gait.period * self._scale, gait.tilting
@@ -74,12 +74,12 @@ class GaitClock:
 
     def start(self, gait):
         """Run from the middle of the first leg's stance, where the trunk is at rest vertically."""
-        self._take(gait)
+        self._apply(gait)
         self.phase, self.running = (0.5 * self.duty - self.offsets[0]) % 1.0, True
 
     def stand(self):
         """Stop at once."""
-        self._take(self.gait)
+        self._apply(self.gait)
         self.running = False
 
     def stop(self):
@@ -118,7 +118,7 @@ class GaitClock:
             return
         step = dt / (_TRANSITION * self.period)
         if step >= self._left:
-            self._take(self.gait)
+            self._apply(self.gait)
             return
         share = step / self._left
         self.offsets = (self.offsets + share * self._turns(self.gait)) % 1.0

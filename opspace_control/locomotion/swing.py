@@ -7,7 +7,7 @@ import numpy as np
 # Rise of a goal by the lag of its foot: greater than the friction of what may block the foot.
 _LAG_RISE = 1.0
 # m; a foot that goes nowhere has no lag.
-_NO_WAY = np.finfo(float).tiny
+_LEAST_STEP = np.finfo(float).tiny
 
 
 def _along(s):
@@ -65,8 +65,8 @@ def raise_lagging(goal, position, velocity, step):
         world axes.
 
     """
-    way = step[:, :2] / np.maximum(np.hypot(step[:, 0], step[:, 1]), _NO_WAY)[:, None]
-    lag = ((goal[0] - position)[:, :2] * way).sum(axis=1)
-    rate = ((goal[1] - velocity)[:, :2] * way).sum(axis=1)
+    direction = step[:, :2] / np.maximum(np.hypot(step[:, 0], step[:, 1]), _LEAST_STEP)[:, None]
+    lag = ((goal[0] - position)[:, :2] * direction).sum(axis=1)
+    rate = ((goal[1] - velocity)[:, :2] * direction).sum(axis=1)
     goal[0][:, 2] += np.where(lag > 0.0, _LAG_RISE * lag, 0.0)
     goal[1][:, 2] += np.where(lag > 0.0, _LAG_RISE * rate, 0.0)

@@ -142,17 +142,17 @@ def _numbers(name, values, shape, **bounds):
     return checked(values, f'payload: {name}', ModelError, shape, **bounds)
 
 
-def carry(nodes, bare, loads):
+def attach_payloads(nodes, bare, payloads):
     """
     Write the bodies of the nodes with all payloads; former ones are replaced.
 
     ``bare`` are the nodes without payloads, from which only mass, centre of mass and inertia
-    differ. ``loads`` are (FRAME record, Payload), any number per link; those on links that never
+    differ. ``payloads`` are (FRAME record, Payload), any number per link; those on links that never
     move are ignored.
     """
     for name in _BODY:
         nodes[name] = bare[name]
-    for frame, payload in loads:
+    for frame, payload in payloads:
         if frame['node'] == WORLD:
             continue
         node = nodes[frame['node']]

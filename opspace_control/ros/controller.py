@@ -157,7 +157,7 @@ class ControllerNode(LifecycleNode):
             self._rivals.check(time.perf_counter())
         except RosInterfaceError as error:
             self.get_logger().error(f'{error} This controller leaves the joints to it.')
-            self._release(taken_over=True)
+            self._release(joints_commanded=True)
             self.trigger_deactivate()
             self._end_beside_namesakes()
 
@@ -175,22 +175,22 @@ class ControllerNode(LifecycleNode):
             raise error
         self._stop.fail(error)
 
-    def _release(self, taken_over=False):
-        """Release the robot; ``taken_over`` if another node commands it already."""
+    def _release(self, joints_commanded=False):
+        """Release the robot; ``joints_commanded`` by another node already."""
         if not self._active:
             return
         self._active = False
         cycle, commands = self._configuration.cycle, self._configuration.commands
         self._configuration.interface.end_plan('the controller is no longer active')
         release = cycle.end(self._route.newest, lambda: commands.has_subscriber)
-        watched = (self._handover and not taken_over and cycle.known
+        watched = (self._handover and not joints_commanded and cycle.known
                    and commands.is_watched(release.settle))
         commands.direct = True
         released = True
         if self._handover:
             released = self._handover.end(release, watched)
         else:
-            release.fade_out(taken_over, rest_time=_REST_TIME)
+            release.fade_out(joints_commanded, rest_time=_REST_TIME)
         commands.close()
         self._endpoints.withdraw()
         if self._configuration.odometry:

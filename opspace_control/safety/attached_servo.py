@@ -107,7 +107,7 @@ class AttachedServo:
                 cure='Deactivate this node and activate it again: then the plug-in is configured '
                      'anew.')
         image.attach(self.memory.block)
-        image.take_over(self._image)
+        image.copy_baseline(self._image)
         self._image = image
 
     def _read(self, memory, image):

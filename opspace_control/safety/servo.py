@@ -148,7 +148,7 @@ class Servo:
         self.state.restart(now)
         self.supervisor.restart()
 
-    def take_over(self, tau, now):
+    def continue_from(self, tau, now):
         """Continue from the efforts (nv,) of another node, sent at the steady time ``now``, s."""
         self.state.elapsed()
         self.brake.forget()

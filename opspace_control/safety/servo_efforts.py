@@ -8,7 +8,7 @@ from opspace_control.compiled import called
 from opspace_control.control.brake_law import damp, gravity_hold, weigh
 from opspace_control.safety.envelope import LONGEST_STEP, bound
 from opspace_control.safety.servo_data import BRAKED
-from opspace_control.safety.supervisor import fade, gives_way, is_blind
+from opspace_control.safety.supervisor import fade, is_blind, is_compliant
 
 
 @called
@@ -89,6 +89,6 @@ def brake_in_trip(servo, now):
     if is_blind(supervisor):
         damp_blind(servo, fade(supervisor, now - supervisor.blind_since), now)
     else:
-        gravity_hold(servo.brake, gives_way(supervisor.trip), servo.state.last_q,
+        gravity_hold(servo.brake, is_compliant(supervisor.trip), servo.state.last_q,
                      servo.state.last_v, servo.tau)
     return bound_brake(servo, now)

@@ -68,12 +68,12 @@ class ServoImage:
 
     def adopt(self):
         """Take the numbers that were last copied from the block."""
-        self._take(self._seen, self._same)
+        self._write(self._seen, self._same)
         self._same[:] = self._seen
 
     def restore(self):
         """Take back what has changed here since the last `changes`."""
-        self._take(self._now, np.concatenate(self._own))
+        self._write(self._now, np.concatenate(self._own))
 
     def changes(self):
         """Return pairs of an offset in the block and the bytes that have changed here since."""
@@ -94,11 +94,11 @@ class ServoImage:
         """Expect the last `changes` in the block from now on."""
         self._same[:] = self._now
 
-    def take_over(self, other):
+    def copy_baseline(self, other):
         """Compare with what another image of the same layout compared with."""
         self._same[:] = other._same
 
-    def _take(self, wanted, present):
+    def _write(self, wanted, present):
         """Write those parts that differ."""
         differs = wanted.view(np.uint64) != present.view(np.uint64)
         if not differs.any():

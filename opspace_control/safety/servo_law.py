@@ -35,11 +35,11 @@ from opspace_control.safety.ramps import advance_ramps, start_from_zero
 from opspace_control.safety.servo_data import (
     ACCEPT,
     BRAKE,
-    CARRY,
     CONTROL,
     DAMP,
     DECIDE,
     EARLY,
+    GRAVITY_HOLD,
     HOLD,
     RESUME,
     SEND,
@@ -168,7 +168,7 @@ def decide(servo, now):
 @called
 def send(servo, now):
     """Bound the efforts of the law, or brake the robot if one is not finite."""
-    servo.brake.numbers[0].hold_begun = False
+    servo.brake.numbers[0].hold_active = False
     if not bound_step(servo, servo.numbers[0].dt, now):
         return trip_and_brake(servo, _NOT_FINITE, now)
     friction = servo.demand.friction
@@ -200,7 +200,7 @@ def restart(servo, now):
     numbers.due, numbers.last_sent, numbers.begun, numbers.rate_limited = -math.inf, now, False, 0
     restart_state(servo.state, now)
     end_trip(servo.supervisor[0])
-    servo.brake.numbers[0].hold_begun = False
+    servo.brake.numbers[0].hold_active = False
     for k in range(servo.tau.size):
         servo.efforts[k].effort, servo.exerted[k] = math.nan, 0.0
     forget_forces(servo.demand)
@@ -232,8 +232,8 @@ def servo_step(servo, work, now, number):
 
     ``now`` is steady time, s. ``number`` is that of a trip, or `NO_TRIP`: with `ACCEPT` the fault
     of a state which cannot be read; the result is that of the state. With `DECIDE` and `BRAKE` the
-    fault is noted, and the robot is braked. `CARRY` holds it and `DAMP` damps it whatever its
-    trip is, by the ``number`` as scale. With `WATCH` it is 1 if a simulation is paused, else 0.
+    fault is noted, and the robot is braked. `GRAVITY_HOLD` holds it and `DAMP` damps it whatever
+    its trip is, by the ``number`` as scale. With `WATCH` it is 1 if a simulation is paused, else 0.
     `HOLD` makes the present pose every goal and acknowledges a trip, `RESTART` begins anew.
     """
     if work == ACCEPT:
@@ -245,7 +245,7 @@ def servo_step(servo, work, now, number):
         return decide(servo, now) if work == DECIDE else brake_in_trip(servo, now)
     if work == SEND:
         return send(servo, now)
-    if work in (CARRY, DAMP):
+    if work in (GRAVITY_HOLD, DAMP):
         if work == DAMP:
             damp_blind(servo, number, now)
         else:

@@ -24,8 +24,8 @@ _MAGIC = b'OPSHARE1'
 # Numbers of the memory's beginning, by the offset of each in bytes.
 FRAME = np.dtype({
     'names': ['magic', 'block', 'block_size', 'ring', 'ring_size', 'entries', 'entry_count',
-              'process', 'sequence', 'cycles', 'taken', 'refused', 'mode', 'active', 'given',
-              'beat', 'timeout'],
+              'process', 'sequence', 'cycles', 'bytes_read', 'refused', 'mode', 'active',
+              'bytes_written', 'beat', 'timeout'],
     'formats': ['S8', *[np.int64] * 16],
     'offsets': [*range(0, 64, 8), *range(64, 112, 8), *range(128, 152, 8)],
     'itemsize': 192})
@@ -33,7 +33,7 @@ FRAME = np.dtype({
 ENTRY = np.dtype([
     ('time', np.int64), ('stamp', np.int64), ('result', np.int64), ('trip', np.int64),
     ('fault', np.int64), ('dof', np.int64), ('effort', np.float64),
-    ('limited', np.int64), ('unsolved', np.int64), ('given_up', np.int64),
+    ('limited', np.int64), ('unsolved', np.int64), ('levels_skipped', np.int64),
     ('least_eigenvalue', np.float64)])
 _HEAD = struct.Struct('3q')  # of a message: its kind, its size in bytes, and a number
 _CHANGE = struct.Struct('2q')  # before changed bytes: their offset and number
@@ -52,10 +52,10 @@ class Request(IntEnum):
 class Mode(IntEnum):
     """What a servo does."""
 
-    RUN = 0       # cycles
-    CARRY = 1     # hold the robot in position
-    RELEASE = 2   # damp it, ever less
-    RELEASED = 3  # no effort
+    RUN = 0           # cycles
+    GRAVITY_HOLD = 1  # hold the robot in position
+    RELEASE = 2       # damp it, ever less
+    RELEASED = 3      # no effort
 
 
 class SharedMemory:
@@ -136,7 +136,8 @@ class SharedMemory:
         It may be called several times: only the last call counts. None if no time between cycles
         was long enough.
         """
-        sequence, taken, given = (self.frame[name] for name in ('sequence', 'taken', 'given'))
+        sequence, read, written = (
+            self.frame[name] for name in ('sequence', 'bytes_read', 'bytes_written'))
         for _ in range(_TRIES):
             before = sequence.item()
             if before % 2:
@@ -144,7 +145,7 @@ class SharedMemory:
                 continue
             self._order()
             copy()
-            done = taken.item() == given.item()
+            done = read.item() == written.item()
             self._order()
             if sequence.item() == before:
                 return done
@@ -159,14 +160,14 @@ class SharedMemory:
         parts = [part for offset, content in changes for part in (
             _CHANGE.pack(offset, len(content)), content, bytes(-len(content) % 8))]
         size = _HEAD.size + sum(map(len, parts))
-        given = self.frame['given'].item()
-        if size > self._ring_size - (given - self.frame['taken'].item()):
+        written = self.frame['bytes_written'].item()
+        if size > self._ring_size - (written - self.frame['bytes_read'].item()):
             return False
-        content, at = b''.join([_HEAD.pack(kind, size, number), *parts]), given % self._ring_size
+        content, at = b''.join([_HEAD.pack(kind, size, number), *parts]), written % self._ring_size
         first = min(size, self._ring_size - at)
         self._ring[at:at + first], self._ring[:size - first] = content[:first], content[first:]
         self._order()
-        self.frame['given'][0] = given + size
+        self.frame['bytes_written'][0] = written + size
         return True
 
     def beat(self, now):

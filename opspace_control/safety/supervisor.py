@@ -26,14 +26,14 @@ class Trip:
 
     ``name`` is used in logs, diagnostics and tests; ``cure`` is what the user should do; ``blind``
     is whether the state is unknown: then the robot is damped by the last known state and released,
-    else held in position, or, if it ``gives_way``, damped while its weight is carried.
+    else held in position, or, if it is ``compliant``, damped while its weight is compensated.
     """
 
     name: str
     cure: str
     recovery: Recovery = Recovery.AUTOMATIC
     blind: bool = True
-    gives_way: bool = False
+    compliant: bool = False
 
 
 STATE_TIMEOUT = Trip(
@@ -66,20 +66,20 @@ EFFORT_NOT_FINITE = Trip(
     Recovery.ACKNOWLEDGED, blind=False)
 _FREE = 'Free the robot; then call ~/hold.'
 COLLISION_STOP = Trip('collision_stop', _FREE, Recovery.ACKNOWLEDGED, blind=False)
-COLLISION_GIVE_WAY = Trip(
-    'collision_give_way', _FREE, Recovery.ACKNOWLEDGED, blind=False, gives_way=True)
+COLLISION_COMPLY = Trip(
+    'collision_comply', _FREE, Recovery.ACKNOWLEDGED, blind=False, compliant=True)
 
 
 # By number, as compiled code knows them; `NO_TRIP` is none of them.
 TRIPS = (STATE_TIMEOUT, STATE_INVALID, TIME_STOPPED, TIME_BACKWARDS, ODOM_TIMEOUT, ODOM_INVALID,
          POSITION_JUMP, VELOCITY_LIMIT, PASSIVE_VELOCITY, FALLEN, EFFORT_NOT_FINITE, COLLISION_STOP,
-         COLLISION_GIVE_WAY)
+         COLLISION_COMPLY)
 NO_TRIP = -1
 NUMBER_OF = {trip: k for k, trip in enumerate(TRIPS)}
 # What trips are, two bits each.
 _RECOVERIES = sum(trip.recovery.value << 2 * k for k, trip in enumerate(TRIPS))
 _BLIND = sum(trip.blind << 2 * k for k, trip in enumerate(TRIPS))
-_GIVE_WAY = sum(trip.gives_way << 2 * k for k, trip in enumerate(TRIPS))
+_COMPLIANT = sum(trip.compliant << 2 * k for k, trip in enumerate(TRIPS))
 _AUTOMATIC, _BEFORE_RELEASE = Recovery.AUTOMATIC.value, Recovery.BEFORE_RELEASE.value
 
 # Number of good states in a row that end a trip or a blind time: single good states do not.
@@ -105,9 +105,9 @@ def recovery_of(trip):
 
 
 @inlined
-def gives_way(trip):
-    """Return whether the robot is damped in a trip, its weight carried."""
-    return trip != NO_TRIP and (_GIVE_WAY >> 2 * trip) & 1 == 1
+def is_compliant(trip):
+    """Return whether the robot is damped in a trip, its weight compensated."""
+    return trip != NO_TRIP and (_COMPLIANT >> 2 * trip) & 1 == 1
 
 
 @inlined

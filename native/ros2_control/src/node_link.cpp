@@ -106,7 +106,7 @@ void NodeLink::serve(Servo& servo) {
   effort_ = servo.numbers<double>("servo.effort");
   limited_ = servo.numbers<std::int64_t>("cycle.limited");
   unsolved_ = servo.numbers<std::int64_t>("cycle.unsolved");
-  given_up_ = servo.numbers<std::int64_t>("cycle.levels_given_up");
+  skipped_ = servo.numbers<std::int64_t>("cycle.levels_skipped");
   least_eigenvalue_ = servo.numbers<double>("cycle.least_eigenvalue");
   while (!servo.trip_name(trip_count_).empty()) ++trip_count_;
   std::atomic_thread_fence(std::memory_order_release);
@@ -152,7 +152,9 @@ Result NodeLink::act(bool read, std::int64_t stamp, double now, std::int64_t wro
     return read ? servo_->cycle(stamp, now, Servo::no_trip, wrong) : servo_->watch(now);
   }
   if (read) servo_->accept(stamp, now);
-  if (mode() == Mode::carry && *known_ && now - *last_good_ < seen_age) return servo_->carry(now);
+  if (mode() == Mode::gravity_hold && *known_ && now - *last_good_ < seen_age) {
+    return servo_->gravity_hold(now);
+  }
   const double part = fading(now);
   const Result result = servo_->damp(now, part);
   const double* const efforts = servo_->efforts();
@@ -175,24 +177,24 @@ void NodeLink::set_mode(Mode mode, double now) noexcept {
 // Take all messages; return the trip that one asks for, or no_trip.
 std::int64_t NodeLink::receive(double now) noexcept {
   std::int64_t trip = Servo::no_trip;
-  const std::uint64_t given = frame_->given.load(std::memory_order_acquire);
-  std::uint64_t taken = frame_->taken.load(std::memory_order_relaxed);
+  const std::uint64_t written = frame_->bytes_written.load(std::memory_order_acquire);
+  std::uint64_t read = frame_->bytes_read.load(std::memory_order_relaxed);
   const std::uint64_t ring_size = message_.size();
   const auto copy = [this, ring_size](std::uint64_t from, char* to, std::size_t size) {
     const std::size_t first = from % ring_size, piece = std::min(size, ring_size - first);
     std::memcpy(to, ring_ + first, piece);
     std::memcpy(to + piece, ring_, size - piece);
   };
-  while (taken != given) {
+  while (read != written) {
     Message head{};
-    if (given - taken >= sizeof(head)) copy(taken, reinterpret_cast<char*>(&head), sizeof(head));
+    if (written - read >= sizeof(head)) copy(read, reinterpret_cast<char*>(&head), sizeof(head));
     const auto size = static_cast<std::uint64_t>(head.size);
-    bool good = size >= sizeof(head) && size <= given - taken && size <= ring_size;
+    bool good = size >= sizeof(head) && size <= written - read && size <= ring_size;
     if (!good) {  // where the next one begins is not known
-      taken = given;
+      read = written;
     } else {
-      copy(taken, message_.data(), size);
-      taken += size;
+      copy(read, message_.data(), size);
+      read += size;
       switch (head.kind) {
         case Message::Kind::numbers:
           good = change(message_.data() + sizeof(head),
@@ -216,7 +218,7 @@ std::int64_t NodeLink::receive(double now) noexcept {
     }
     if (!good) frame_->refused.fetch_add(1, std::memory_order_relaxed);
   }
-  frame_->taken.store(taken, std::memory_order_relaxed);
+  frame_->bytes_read.store(read, std::memory_order_relaxed);
   return trip;
 }
 
@@ -249,7 +251,7 @@ void NodeLink::note(Result result, std::int64_t stamp, double now) noexcept {
            *effort_,
            law ? *limited_ : 0,
            law ? *unsolved_ : 0,
-           law ? *given_up_ : 0,
+           law ? *skipped_ : 0,
            *least_eigenvalue_};
   frame_->cycles.store(count + 1, std::memory_order_relaxed);
 }

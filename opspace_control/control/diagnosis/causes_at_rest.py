@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.control.diagnosis.conflicts import directions_given_up
+from opspace_control.control.diagnosis.conflicts import truncated_directions
 from opspace_control.control.split import split_efforts
 from opspace_control.tasks.joint import JointTask, joint_dofs
 
@@ -133,7 +133,7 @@ _CURES = {
 
 def _lost_directions(controller, task):
     """Yield a sentence for each direction of the task that does not get its acceleration."""
-    directions = [direction for direction in directions_given_up(controller)
+    directions = [direction for direction in truncated_directions(controller)
                   if any(name == task.name for name, _ in direction.wrench)]
     for direction in directions:
         yield f'A direction of the task is lost: {direction}.'

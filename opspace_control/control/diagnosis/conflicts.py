@@ -17,7 +17,7 @@ _MET = 0.999
 
 
 @dataclass(frozen=True)
-class GivenUp:
+class TruncatedDirection:
     """A direction in which the tasks of one level do not get their acceleration."""
 
     priority: int
@@ -34,13 +34,13 @@ class GivenUp:
     def __str__(self):
         words = ', '.join(f'{share:+.2g} {task} {axis}' for (task, axis), share
                           in self.wrench.items())
-        why = 'taken by tasks above' if self.conflict else 'nothing can move so'
+        why = 'determined by tasks above' if self.conflict else 'nothing can move so'
         return f'{words} (priority {self.priority}, {100.0 * self.met:.0f} % met: {why})'
 
 
-def directions_given_up(controller):
+def truncated_directions(controller):
     """
-    Return the `GivenUp` directions of a controller's last cycle, in order of priority.
+    Return the `TruncatedDirection`s of a controller's last cycle, in order of priority.
 
     Each level's part of Λ⁻¹ that those above leave it is decomposed as the cycle does; for
     diagnostics, not for a cycle.
@@ -65,7 +65,7 @@ def directions_given_up(controller):
         met = np.array([smooth_step(value / threshold) for value in values])
         for k in np.flatnonzero(met < _MET):
             unprojected = vectors[:, k] @ (S[:, None] * L[np.ix_(rows, rows)] * S) @ vectors[:, k]
-            found.append(GivenUp(priority, float(met[k]), bool(unprojected > threshold),
+            found.append(TruncatedDirection(priority, float(met[k]), bool(unprojected > threshold),
                                  _in_words(names, vectors[:, k])))
         gain = np.where(met > 0.0, met / np.where(met > 0.0, values, 1.0), 0.0)
         X = S[:, None] * (vectors * gain @ vectors.T) * S

@@ -272,10 +272,10 @@ class Grasp:
         if self._carrier is None:
             frame['rotation'] = pose[:3, :3]
             return
-        self._in_link = carried = np.linalg.inv(first) @ pose
+        self._in_link = in_link = np.linalg.inv(first) @ pose
         link = model.frames[model.frame_index(self._carrier)]
-        frame['rotation'] = link['rotation'] @ carried[:3, :3]
-        frame['position'] = link['position'] + link['rotation'] @ carried[:3, 3]
+        frame['rotation'] = link['rotation'] @ in_link[:3, :3]
+        frame['position'] = link['position'] + link['rotation'] @ in_link[:3, 3]
 
     def _write_payload(self):
         """Write the object's inertia to the record, and to the carrier if there is one."""

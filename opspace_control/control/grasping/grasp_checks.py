@@ -95,17 +95,17 @@ def check_together(grasp, twists, seen, turning):
     As `object_pose`; twists (N, 6) of the effectors, m/s and rad/s.
     """
     arms = [pose[:3, 3] - seen[0][:3, 3] for pose in seen]
-    first, others = twists[0], f"'{grasp.effectors[0]}'"
+    first, reference = twists[0], f"'{grasp.effectors[0]}'"
     if not turning[0]:
         # Fingertips: the twist of the least-squares rigid body.
         rows = np.vstack([np.hstack([np.eye(3), np.cross(np.eye(3), arm).T]) for arm in arms])
         first = np.linalg.lstsq(rows, twists[:, :3].ravel(), rcond=1e-9)[0]
-        others = 'the others'
+        reference = 'the others'
     for effector, arm, twist, turns in zip(
             grasp.effectors, arms, twists, turning, strict=True):
-        carried = first.copy()
-        carried[:3] += np.cross(first[3:], arm)
-        check_still(grasp.name, effector, twist - carried, turns, others)
+        expected = first.copy()
+        expected[:3] += np.cross(first[3:], arm)
+        check_still(grasp.name, effector, twist - expected, turns, reference)
 
 
 def check_fingertips(grasp, model, state, passive):
@@ -114,8 +114,8 @@ def check_fingertips(grasp, model, state, passive):
 
     ``passive`` (nv,) says which joints have no drive.
     """
-    carrying = abs(model.jacobian(state, grasp.effectors)).max(axis=0) > 0.0
-    undriven = model.names_of(carrying & passive)
+    moving = abs(model.jacobian(state, grasp.effectors)).max(axis=0) > 0.0
+    undriven = model.names_of(moving & passive)
     if undriven:
         raise ControlError(
             f"Grasp '{grasp.name}': {', '.join(undriven)} has no drive.", grasp=grasp.name,

@@ -56,18 +56,18 @@ def stroke(node, limits):
 
 
 @called
-def bound_moments(nodes, limits, carried, moments):
+def bound_moments(nodes, limits, subtrees, moments):
     """
     Write bounds of the moments of all subtrees' weights, over all postures and per m/s², (2, n).
 
     First about the joint's own axis, then about any axis through its origin: ``Σ m_i r_i``, the
-    branch stretched out across the axis. ``carried`` is that of `gather_weights`.
+    branch stretched out across the axis. ``subtrees`` is that of `gather_weights`.
     """
     for i in range(nodes.size):
         moments[0, i] = nodes[i].mass * across(nodes[i].center_of_mass, nodes[i].axis)
         moments[1, i] = nodes[i].mass * length(nodes[i].center_of_mass)
     for i in range(nodes.size - 1, -1, -1):
-        parent, mass, reach = nodes[i].parent, carried[i, 0], 0.0
+        parent, mass, reach = nodes[i].parent, subtrees[i, 0], 0.0
         if nodes[i].kind == PRISMATIC:
             reach = stroke(nodes[i], limits)
         if parent >= 0:
@@ -79,7 +79,7 @@ def bound_moments(nodes, limits, carried, moments):
 
 
 @called
-def write_gradient(nodes, states, node, side, carried, gravity, moment, row):
+def write_gradient(nodes, states, node, side, subtrees, gravity, moment, row):
     """
     Write the gradient (nv,) of the absolute gravity torque of a node; ``side`` is its sign.
 
@@ -89,10 +89,10 @@ def write_gradient(nodes, states, node, side, carried, gravity, moment, row):
     row[:] = 0.0
     for j in range(node, branch_end(nodes, node)):
         if nodes[j].status == ACTIVE:
-            lift(j, states, carried, gravity, moment)
+            lift(j, states, subtrees, gravity, moment)
             for r in range(3):
                 row[nodes[j].v_index] -= side * states[node].S[3 + r] * moment[r]
-    lift(node, states, carried, gravity, moment)
+    lift(node, states, subtrees, gravity, moment)
     j = nodes[node].parent
     while j >= 0:
         if nodes[j].status == ACTIVE:
@@ -170,32 +170,32 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
     term ``q̇ᵀ ∇²g_k q̇`` is neglected: it is small against the return rate.
     """
     nodes, states, constraints = robot.nodes, robot.states, demand.constraints
-    carried, gravity, gathered, bounded = scratch.carried, cycle.gravity, False, False
+    subtrees, gravity, gathered, bounded = scratch.subtrees, cycle.gravity, False, False
     weight, planned = length(gravity), cycle.reactions_exerted
     for k in range(limits.size):
         limit = limits[k]
         if math.isinf(limit.gravity_torque) or nodes[limit.node].status != ACTIVE:
             continue
         if not gathered:
-            gather_weights(nodes, states, carried)
+            gather_weights(nodes, states, subtrees)
             if planned:
                 add_grips_at_rest(
-                    robot, demand, grasping, gravity, carried, scratch.gripped, small)
+                    robot, demand, grasping, gravity, subtrees, scratch.gripped, small)
             gathered = True
         node, row = limit.node, scratch.gravity_gradient[k]
-        torque = gravity_torque_of(node, states, carried, gravity)
+        torque = gravity_torque_of(node, states, subtrees, gravity)
         in_grasp = planned and scratch.gripped[node].any()
         if in_grasp:
             torque += dot(states[node].S, scratch.gripped[node])
         loaded = abs(torque) >= _LIGHT * limit.gravity_torque
         if loaded and not bounded:
-            bound_moments(nodes, limits, carried, scratch.moments)
+            bound_moments(nodes, limits, subtrees, scratch.moments)
             bounded = True
         if not (loaded and (in_grasp or weight * scratch.moments[0, node] >= limit.gravity_torque)
                 and supports_branch(cycle, robot, constraints, node)):
             continue
         side = math.copysign(1.0, torque)
-        write_gradient(nodes, states, node, side, carried, gravity, scratch.moment, row)
+        write_gradient(nodes, states, node, side, subtrees, gravity, scratch.moment, row)
         if in_grasp:
             add_grip_gradient(nodes, states, node, side, scratch.gripped, row)
         rate = strongest = 0.0

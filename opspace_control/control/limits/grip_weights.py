@@ -68,11 +68,11 @@ def write_grip_at_rest(grasp, grip, R, p, gravity, wrench, weight, rest):
 
 
 @rare
-def add_grips_at_rest(robot, demand, grasping, gravity, carried, gripped, small):
+def add_grips_at_rest(robot, demand, grasping, gravity, subtrees, gripped, small):
     """
     Move the weights of objects from their carriers to all grips, and write the rest of the grips.
 
-    ``carried`` (n, 4) is that of `gather_weights`, ``gripped`` (n, 6) are wrenches on what the
+    ``subtrees`` (n, 4) is that of `gather_weights`, ``gripped`` (n, 6) are wrenches on what the
     subtrees hold, but for weights, about the root link's origin; ``small`` (6, 6) is scratch.
     """
     nodes, points, constrained = robot.nodes, robot.points, demand.constraints.size
@@ -89,7 +89,7 @@ def add_grips_at_rest(robot, demand, grasping, gravity, carried, gripped, small)
                 continue
             write_grip_at_rest(
                 grasps[g], grips[k], point.R, point.p, gravity, small, weight, rest)
-            add_to_branch(nodes, points[c].frame.node, 1.0, weight, carried)
+            add_to_branch(nodes, points[c].frame.node, 1.0, weight, subtrees)
             add_to_branch(nodes, points[c].frame.node, 1.0, rest, gripped)
-            add_to_branch(nodes, points[c].other.node, -1.0, weight, carried)
+            add_to_branch(nodes, points[c].other.node, -1.0, weight, subtrees)
             add_to_branch(nodes, points[c].other.node, -1.0, rest, gripped)

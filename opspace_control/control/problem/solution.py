@@ -61,7 +61,7 @@ def solve_problem(data, count, t, begin):
         problem.steps[level + 1] = PROXIMAL_STEPS
     write_bound_softness(data, count)
     start_forces(problem, count, t, begin)
-    changes, given_up = solve_levels(
+    changes, levels_skipped = solve_levels(
         Levels(problem.first_rows, problem.steps, problem.G, problem.all_softness, problem.bounds,
                problem.free, DEPENDENT),
         problem.state, problem.factor, problem.order, problem.scratch, problem.f_y)
@@ -71,7 +71,7 @@ def solve_problem(data, count, t, begin):
     if changes < 0 or not finite:
         data.cycle.unsolved += 1
     if begin:
-        data.cycle.levels_given_up = given_up
+        data.cycle.levels_skipped = levels_skipped
 
 
 @inlined

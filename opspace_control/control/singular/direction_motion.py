@@ -235,7 +235,7 @@ def curvature_along(data, level, v):
         if node >= 0:
             t = reaction_at_limit(bounded.resting_rows, w, directions[UNIT_FORCE, :size])
             total += t * gravity_torque_second_rate(
-                nodes, states, node, bounded.carried, cycle.gravity, directions[WORK:])
+                nodes, states, node, bounded.subtrees, cycle.gravity, directions[WORK:])
     return total
 
 

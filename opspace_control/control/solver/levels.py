@@ -170,7 +170,7 @@ def tighten_bounds(program, active, first, last, step, f_y):
 
 
 @rare
-def give_up(program, first, last, above, f_y):
+def skip_level(program, first, last, above, f_y):
     """Leave a level's rows without bounds, and take the multipliers (n,) of the levels above."""
     f, y = f_y[0], f_y[1]
     for r in range(first, last):
@@ -213,7 +213,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     lower, upper, soft, f = scratch[0], scratch[1], scratch[2], f_y[0]
     before, step, above = scratch[3], scratch[6], scratch[7]
     program = Program(G, soft, lower, upper, free, dependent)
-    total, ended, given_up = 0, True, 0
+    total, ended, levels_skipped = 0, True, 0
     for r in range(first_rows[first_rows.size - 1]):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         before[r] = f[r]
@@ -229,8 +229,8 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
         for r in range(first, last):
             lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         if any_refused(active[level], first):
-            given_up += 1
-            give_up(program, first, last, above, f_y)
+            levels_skipped += 1
+            skip_level(program, first, last, above, f_y)
             for r in range(last):
                 before[r] = f[r]
                 active[level, r] = active[level - 1, r] if r < first else INACTIVE
@@ -238,4 +238,4 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
         settle(program, active[level], first, last, f_y)
         if steps[level] > 1 and residual:
             tighten_bounds(program, active[level], first, last, step, f_y)
-    return total if ended else -total - 1, given_up
+    return total if ended else -total - 1, levels_skipped

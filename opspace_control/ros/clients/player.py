@@ -50,7 +50,7 @@ class PlayerNode(Node):
         self._refuse_goals()
         self._setting = False
         self.add_post_set_parameters_callback(self._on_set)
-        self._go_to(0.0)
+        self._seek(0.0)
         self._looked = time.monotonic()
         endpoints = Endpoints(self)
         endpoints.repeat(_PERIOD, self._play)
@@ -72,9 +72,9 @@ class PlayerNode(Node):
             self._publish(topic, data)
             self._next += 1
         if self.at_the_end and self._loop and self._rate > 0.0:
-            self._go_to(0.0)
+            self._seek(0.0)
 
-    def _go_to(self, position):
+    def _seek(self, position):
         """Go to a time of the run, s, and publish the newest messages before it."""
         self._position = position
         self._publish_newest([topic for topic in self._run.topics if topic not in _EVENTS])
@@ -155,7 +155,7 @@ class PlayerNode(Node):
             if parameter.name == RATE:
                 self._rate = parameter.value
             elif parameter.name == POSITION and not self._setting:
-                self._go_to(parameter.value)
+                self._seek(parameter.value)
 
 
 def _refuse(_request, response):

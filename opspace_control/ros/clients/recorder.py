@@ -98,8 +98,8 @@ class RecorderNode(Node):
         """Write all messages that have come, in the order in which they did."""
         new = []
         for topic, (_, subscription) in self._followed.items():
-            while (taken := take_with_info(subscription)) is not None:
-                new.append((taken[1]['received_timestamp'], self._tracks[topic], *taken))
+            while (arrived := take_with_info(subscription)) is not None:
+                new.append((arrived[1]['received_timestamp'], self._tracks[topic], *arrived))
         for _, track, data, info in sorted(new, key=lambda each: each[0]):
             track.take(data, info)
 

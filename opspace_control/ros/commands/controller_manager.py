@@ -4,7 +4,7 @@
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.commands.manager_client import ManagerClient, RefusedError
-from opspace_control.ros.commands.switching import Switch, rivals, take_over
+from opspace_control.ros.commands.switching import Switch, activation_of, rivals
 from opspace_control.ros.middleware.conversions import listed
 
 
@@ -31,7 +31,7 @@ class ControllerManager(ManagerClient):
             self._do(switch, meanwhile)
         except RosInterfaceError:
             # DDS may have lost the answer of a switch that was done.
-            if any(take_over(self.controllers(meanwhile), self.controller)):
+            if any(activation_of(self.controllers(meanwhile), self.controller)):
                 raise
         self.has_news()
         self._check(self.controllers(meanwhile))
@@ -80,8 +80,7 @@ class ControllerManager(ManagerClient):
         self._return = self._previous.hand_back(controllers)
         ours = self.ours(controllers)
         self.keeps_joints = bool(ours) and ours.state == 'active'
-        others = ours and rivals(controllers, self.controller)
-        return bool(self._return.activate or others)
+        return bool(self._return.activate or (ours and rivals(controllers, self.controller)))
 
     def switch_off(self, meanwhile):
         """
@@ -189,13 +188,13 @@ class Handover:
         controller stays active. Returns whether the robot is released; False if the watchdog has
         it.
         """
-        taken_over = self._manager.plan_switch_off(release.settle)
-        if watched and not taken_over and self._manager.keeps_joints:
+        joints_commanded = self._manager.plan_switch_off(release.settle)
+        if watched and not joints_commanded and self._manager.keeps_joints:
             release.stop()
             self._logger.info('No other controller had the joints: the command watchdog has them '
                               'now.')
             return False
-        release.fade_out(taken_over, _REST_PERIODS * self._manager.period)
+        release.fade_out(joints_commanded, _REST_PERIODS * self._manager.period)
         try:
             self._manager.switch_off(release.rest)
         except RosInterfaceError as error:
@@ -240,7 +239,7 @@ class Handover:
 
     def _follow(self):
         """Run a cycle with the present pose as every goal."""
-        self._cycle.hold_goals(True)
+        self._cycle.clear_goals(True)
         self._run_cycle()
 
     def _run_cycle(self):

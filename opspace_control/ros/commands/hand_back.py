@@ -128,9 +128,9 @@ class HandBack(ManagerClient):
                     'the switch, which the controller manager has not answered, left them without '
                     f'a controller. So {self.controller} is active again.')
             self._done = True
-            others = switching.rivals(controllers, self.controller) if ours else ()
+            commanding = switching.rivals(controllers, self.controller) if ours else ()
             self._logger.error(f'{self.controller} is no longer active: '
-                               f'{listed(sorted(others)) or "no controller"} has its joints.')
+                               f'{listed(sorted(commanding)) or "no controller"} has its joints.')
             return
         self._open = None
         switch = self._previous.hand_back(controllers)
@@ -171,10 +171,10 @@ class HandBack(ManagerClient):
 
         The switch is not requested again. Nothing is done if a controller has the joints.
         """
-        undo = switching.take_over(self.note(self._check_ended), self.controller)
-        half_way = bool(undo.activate and not undo.deactivate)
-        if half_way:
+        undo = switching.activation_of(self.note(self._check_ended), self.controller)
+        inactive = bool(undo.activate and not undo.deactivate)
+        if inactive:
             self._failed = switch
             self.switch(undo, self._check_ended)
         self._open = None
-        return half_way
+        return inactive

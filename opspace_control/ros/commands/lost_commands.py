@@ -108,7 +108,7 @@ class LostCommands:
     def _plan(self, now):
         """Return the plan for a robot without commands, as text."""
         previous = listed(self._hand_back.previous) if self._returns_joints else ''
-        if not self._can_hold(now):
+        if not self._should_hold(now):
             return 'damped, then released' + (
                 f', unless {previous} can have the joints' if previous else '')
         if self._returns_joints and not previous:
@@ -125,14 +125,14 @@ class LostCommands:
 
     def _begin_alarm(self, now):
         self._alarm = now
-        self._output.take_over(self._newest, self._last)
+        self._output.continue_from(self._newest, self._last)
 
     def _end_alarm(self):
         self._alarm = self._release = None
         if self._hand_back:
             self._hand_back.cancel()
 
-    def _can_hold(self, now):
+    def _should_hold(self, now):
         """Return whether the robot is to be held, and its state is known."""
         hold_time = self._parameters['hold_time']
         return (not self._leaving and self._state_input.known and self._damping_left(now) > 0.0
@@ -151,7 +151,7 @@ class LostCommands:
 
     def _brake(self, now):
         """Hold the robot in position, or release it: fading damping, then zero."""
-        holds = self._can_hold(now)
+        holds = self._should_hold(now)
         if self._returns_joints:
             late = not holds or now - self._alarm >= self._parameters['hold_time']
             if late and not self._leaving:

@@ -172,7 +172,7 @@ class PluginHandover(Handover):
 
     def __init__(self, manager, cycle, route, check_stop, logger, hold, apply):
         super().__init__(manager, cycle, None, route, check_stop, logger)
-        self._hold_goals, self._apply = hold, apply
+        self._clear_goals, self._apply = hold, apply
 
     def begin(self):
         """
@@ -183,7 +183,7 @@ class PluginHandover(Handover):
         """
         if self._route.attach(self._manager, self._check_stop):
             self._apply()  # what the plug-in had comes from other values perhaps
-        self._hold_goals()
+        self._clear_goals()
         self._cycle.begin(time.perf_counter())
         self._manager.switch_on(self._run_cycle)
         self._await_states()

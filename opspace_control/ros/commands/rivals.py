@@ -149,9 +149,10 @@ class Rivals:
                 'killed.')
 
     def _refusal(self, names):
-        others = {f'another node called {name}' if name == self._name else name for name in names}
+        described = {f'another node called {name}' if name == self._name else name
+                     for name in names}
         return RosInterfaceError(
-            f'{self._topic} is published by another node as well: {graph.in_words(others)}.',
+            f'{self._topic} is published by another node as well: {graph.in_words(described)}.',
             nodes=sorted(names),
             cure='Only one node may command the joints: end or deactivate the other one. If it '
                  'relays commands, as the command watchdog does, set command_topic to its topic.')

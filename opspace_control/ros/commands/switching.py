@@ -12,7 +12,7 @@ class Switch(NamedTuple):
     deactivate: list
 
 
-def take_over(controllers, name):
+def activation_of(controllers, name):
     """
     Return the `Switch` that activates a controller with the controllers it needs, and no rival.
 
@@ -35,7 +35,7 @@ def rivals(controllers, name):
 
     Any interface of a joint counts: position and effort of a joint cannot both be commanded. A
     controller that commands references of the named one counts, too: references replace its topic.
-    Parameters are those of `take_over`; the named controller is loaded.
+    Parameters are those of `activation_of`; the named controller is loaded.
     """
     loaded = {controller.name: controller for controller in controllers}
     chain = _downstream(loaded, name)
@@ -47,19 +47,19 @@ def rivals(controllers, name):
     return {other: interfaces for other, interfaces in found.items() if interfaces}
 
 
-def give_back(controllers, name, taken):
+def reversal_of(controllers, name, done):
     """
-    Return the switch that undoes ``taken``, for controllers that have not changed since.
+    Return the switch that undoes ``done``, for controllers that have not changed since.
 
     If another controller has the joints, or a controller is gone, that part is left out.
-    Parameters are those of `take_over`, and its result.
+    Parameters are those of `activation_of`, and its result.
     """
     loaded = {controller.name: controller for controller in controllers}
     if name not in loaded:
         return Switch([], [])
-    ours = [link for link in taken.activate if link in loaded and _active(loaded[link])]
-    foreign = rivals(controllers, name).keys() - set(taken.deactivate)
-    theirs = [] if foreign else [link for link in taken.deactivate
+    ours = [link for link in done.activate if link in loaded and _active(loaded[link])]
+    foreign = rivals(controllers, name).keys() - set(done.deactivate)
+    theirs = [] if foreign else [link for link in done.deactivate
                                  if link in loaded and loaded[link].state == 'inactive']
     return Switch(theirs, ours)
 
@@ -119,11 +119,11 @@ class PreviousControllers:
     """
     Records the controllers that commanded our joints before our forward controller, ``name``, did.
 
-    The previous controllers of a take-over are those that are active then and command one of our
-    joints. They stay due until they have their joints back: a switch that the controller manager
-    refuses, such as with inactive hardware, follows after the next take-over. A controller is no
-    longer due once another one commands one of its joints at a take-over: that one, which the user
-    activated in between, gets the joints back.
+    The previous controllers of an activation of ours are those that are active then and command one
+    of our joints. They stay due until they have their joints back: a switch that the controller
+    manager refuses, such as with inactive hardware, follows after the next activation. A controller
+    is no longer due once another one commands one of its joints at an activation: that one, which
+    the user activated in between, gets the joints back.
 
     A process that does not switch itself calls `note` whenever controllers have changed.
     """
@@ -134,15 +134,15 @@ class PreviousControllers:
 
     @property
     def undo(self):
-        """The `Switch` that returns the joints if nothing has changed since the last take-over."""
+        """The `Switch` that returns the joints if nothing has changed since the last activation."""
         return Switch(self._due.deactivate, self._due.activate)
 
     def note(self, controllers):
-        """Record the controllers of our joints if ours is loaded; return our `take_over`."""
+        """Record the controllers of our joints if ours is loaded; return its `activation_of`."""
         loaded = {controller.name: controller for controller in controllers}
         if self._name not in loaded:
             return Switch([], [])
-        switch = take_over(controllers, self._name)
+        switch = activation_of(controllers, self._name)
         ours = [link for link in self._due.activate
                 if link in loaded and loaded[link].state == 'active']
         due = _without(self._due.deactivate, switch.deactivate, loaded)
@@ -153,7 +153,7 @@ class PreviousControllers:
 
     def hand_back(self, controllers):
         """Return the `Switch` that returns the joints, unless another controller has them."""
-        return give_back(controllers, self._name, self._due)
+        return reversal_of(controllers, self._name, self._due)
 
     def forget(self):
         """Make no controller due."""

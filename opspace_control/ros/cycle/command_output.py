@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from opspace_control.errors import SafetyError
-from opspace_control.safety.servo_data import CARRY, DAMP
+from opspace_control.safety.servo_data import DAMP, GRAVITY_HOLD
 
 
 class CommandOutput:
@@ -22,15 +22,15 @@ class CommandOutput:
         self.torque, self._servo = servo.tau, servo
         self._command, self._publish = command, publish
 
-    def take_over(self, efforts, now):
+    def continue_from(self, efforts, now):
         """Continue from efforts of another node, in the order of the command, at ``now``, s."""
         tau = np.zeros(self.torque.size)
         tau[self._command.index] = efforts
-        self._servo.take_over(tau, now)
+        self._servo.continue_from(tau, now)
 
     def hold(self, now):
         """Hold a robot of known state about its position at the first of these calls."""
-        self._servo.step(CARRY, now)
+        self._servo.step(GRAVITY_HOLD, now)
         self.publish()
 
     def damp_without_state(self, scale, now):
@@ -85,18 +85,19 @@ class Release:
             now = self._pause()
         return now
 
-    def fade_out(self, taken_over, rest_time):
+    def fade_out(self, joints_commanded, rest_time):
         """
         Damp the robot, fading to zero effort within the release time, then command zero.
 
-        If another controller has ``taken_over`` the joints, the robot is held in position instead
-        until it rests, for the release time at most, and zero follows at once, so that it hardly
-        sinks. Zero is commanded for ``rest_time``, s: long enough for a node that relays the
-        commands. Without a subscriber there is no robot to release, and it returns at once.
+        If another controller commands the joints, ``joints_commanded``, the robot is held in
+        position instead until it rests, for the release time at most, and zero follows at once, so
+        that it hardly sinks. Zero is commanded for ``rest_time``, s: long enough for a node that
+        relays the commands. Without a subscriber there is no robot to release, and it returns at
+        once.
         """
         start = now = time.perf_counter()
         try:
-            if taken_over:
+            if joints_commanded:
                 now = self.stop()
                 start = -np.inf
             left = 1.0

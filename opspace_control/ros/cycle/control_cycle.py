@@ -26,7 +26,7 @@ class ControlCycle(RobotCycle):
         super().__init__(Servo(controller, StateInput(controller.model, odometry)), logger)
         self._step = self.servo.step
         self._law = [controller._cycle[name] for name in (
-            'limited', 'unsolved', 'levels_given_up', 'least_eigenvalue')]
+            'limited', 'unsolved', 'levels_skipped', 'least_eigenvalue')]
         self._output = CommandOutput(self.servo, command, publish)
         self.reset()
 
@@ -86,7 +86,7 @@ class ControlCycle(RobotCycle):
     def hold(self):
         """Make the present pose every goal, and acknowledge a trip."""
         self._step(HOLD, time.perf_counter())
-        self.hold_goals(self.supervisor.trip is not None)
+        self.clear_goals(self.supervisor.trip is not None)
 
     def end(self, newest, has_subscriber):
         """

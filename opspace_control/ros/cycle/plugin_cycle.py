@@ -127,7 +127,7 @@ class PluginCycle(RobotCycle):
     def hold(self):
         """Make the present pose every goal, and acknowledge a trip."""
         self.send(Request.HOLD)
-        self.hold_goals(self.supervisor.trip is not None)
+        self.clear_goals(self.supervisor.trip is not None)
         self.link.send_changes()
 
     def end(self, _newest, _has_subscriber):
@@ -203,22 +203,22 @@ class PluginRelease:
 
     def settle(self):
         """Hold the robot in position; to be called often."""
-        self._be(Mode.CARRY)
+        self._be(Mode.GRAVITY_HOLD)
 
     def stop(self):
         """Hold the robot until it rests, for the release time at most; return the time."""
         start = now = time.perf_counter()
         release_time = self._link.servo.supervisor.release_time
         while now - start < release_time:
-            self._be(Mode.CARRY)
+            self._be(Mode.GRAVITY_HOLD)
             if self._look(now) and abs(self._state_input.state.v).max() < STILL:
                 break
             now = self._pause()
         return now
 
-    def fade_out(self, taken_over, _rest_time):
-        """Damp the robot, fading to zero effort; hold it instead if it is ``taken_over``."""
-        if taken_over:
+    def fade_out(self, joints_commanded, _rest_time):
+        """Damp the robot, fading to zero effort; hold it if another node commands it."""
+        if joints_commanded:
             self.stop()
             return
         memory, end = self._link.memory, time.perf_counter() + 1.0 + (

@@ -18,7 +18,7 @@ class RobotCycle:
     The cycles of a Servo, with what a node does between them.
 
     Parts of the node set the functions that are called: ``move_goals`` and ``observe`` for each
-    state, ``feedback`` with its stamp, ``hold_goals``, ``end_plan``.
+    state, ``feedback`` with its stamp, ``clear_goals``, ``end_plan``.
     """
 
     def __init__(self, servo, logger):
@@ -35,7 +35,7 @@ class RobotCycle:
         self.observe = lambda: None  # called after each accepted state, before the next command
         self.move_goals = None      # called with the time of the state, ns, before each cycle
         # Makes the present pose every goal; called with whether control was interrupted.
-        self.hold_goals = lambda interrupted: servo.controller.hold()
+        self.clear_goals = lambda interrupted: servo.controller.hold()
         self.end_plan = lambda reason: False  # ends a plan; returns whether there was one
         self.statistics = CycleStatistics()
         self._work = []
@@ -103,7 +103,7 @@ class RobotCycle:
         self.supervisor.note(None if before == NO_TRIP else TRIPS[before], str(error))
         if news:
             does = ('damped, then released' if trip.blind else
-                    'damped: it gives way' if trip.gives_way else self.servo.brake.manner)
+                    'damped: it complies' if trip.compliant else self.servo.brake.manner)
             then = (' Once the robot is released, ~/hold ends the trip.'
                     if trip.recovery < self.supervisor.least_recovery else '')
             self._logger.error(f'{trip.name}: {error} The robot is {does}. {trip.cure}{then}')
@@ -115,7 +115,7 @@ class RobotCycle:
         goals = 'its goals'
         if self._numbers['renewed'].item() or self._dropped:
             self._dropped = False
-            self.hold_goals(True)
+            self.clear_goals(True)
             self._controller.forget_forces()
             goals = 'the present pose as goal; send other goals again'
         self.doubtful = True  # the controller manager may have been away

@@ -122,9 +122,9 @@ class BaseOdometry:
         if link != self._model.root_link:
             q[:7], v[:6] = self._root(link, q, v)
         if behind and stamp and self._stamp:
-            carried = v.copy()
-            carried[6:] = 0.0
-            q = self._model.integrate(q, carried, behind)
+            base_velocity = v.copy()
+            base_velocity[6:] = 0.0
+            q = self._model.integrate(q, base_velocity, behind)
         return q, v
 
     def poll(self, now):
@@ -167,10 +167,10 @@ class BaseOdometry:
         self._bent.update(q, v)
         seen = self._model.forward_kinematics(self._bent, [link])[link]
         root = pose @ np.linalg.inv(seen)
-        R, way = root[:3, :3], root[:3, :3] @ seen[:3, 3]
+        R, offset = root[:3, :3], root[:3, :3] @ seen[:3, 3]
         own = ((self._model.jacobian(self._bent, [link]) @ v).reshape(2, 3) @ R.T).reshape(6)
         angular = twist[3:] - own[3:]
-        linear = twist[:3] - own[:3] - np.cross(angular, way)
+        linear = twist[:3] - own[:3] - np.cross(angular, offset)
         return (np.concatenate([root[:3, 3], quaternion_from_matrix(R)]),
                 np.concatenate([linear, angular]))
 

@@ -26,10 +26,10 @@ class CycleStatistics:
 
     def start_over(self):
         """Reset the counts, but not the time of the last cycle."""
-        self._count = self._cut = self._singular = self._unsolved = self._given_up = 0
+        self._count = self._cut = self._singular = self._unsolved = self._skipped = 0
         self._least = np.inf
 
-    def count(self, now, stamp, delay, limited, unsolved, given_up, least_eigenvalue):
+    def count(self, now, stamp, delay, limited, unsolved, levels_skipped, least_eigenvalue):
         """
         Count a cycle at the steady time ``now``, s, for a joint state of a stamp, ns.
 
@@ -43,7 +43,7 @@ class CycleStatistics:
         self._last, self._last_stamp = now, stamp
         self._cut += limited > 0
         self._unsolved += unsolved > 0
-        self._given_up += given_up > 0
+        self._skipped += levels_skipped > 0
         self._least = min(self._least, least_eigenvalue)
         self._singular += least_eigenvalue == 0.0
 
@@ -57,7 +57,7 @@ class CycleStatistics:
 
         It has ``cycles``, ``limited`` (cycles with an effort at its limit), ``singular`` (cycles
         with truncated directions), ``unsolved`` (cycles whose problem of limits was not solved),
-        ``given_up`` (cycles in which it was solved without some levels of tasks) and
+        ``levels_skipped`` (cycles in which it was solved without some levels of tasks) and
         ``least_eigenvalue`` of the scaled Λ⁻¹ (inf without tasks or cycles). With cycles also the
         periods ``min``, ``mean``, ``max`` and ``p99`` in s, and ``missed``: joint states without a
         cycle, by their time stamps; with repeated stamps a lower bound; ``hold``, for which an
@@ -66,7 +66,7 @@ class CycleStatistics:
         not of this machine's clock.
         """
         facts = {'cycles': self._count, 'limited': self._cut, 'singular': self._singular,
-                 'unsolved': self._unsolved, 'given_up': self._given_up,
+                 'unsolved': self._unsolved, 'levels_skipped': self._skipped,
                  'least_eigenvalue': self._least}
         if self._count:
             periods = np.frombuffer(self._periods)[:self._count]

@@ -123,8 +123,8 @@ def take_with_info(subscription):
 
 def take(subscription):
     """Return a new message (serialized if raw) or None, while no executor waits for it."""
-    taken = take_with_info(subscription)
-    return taken[0] if taken else None
+    message = take_with_info(subscription)
+    return message[0] if message else None
 
 
 class Feedback:

@@ -94,7 +94,7 @@ class _Fields:
     The fields of a message, and where CDR has them.
 
     ``time``, ns, is the first time in the message, or None, and ``stamp`` its slice. ``numbers`` is
-    a list, and ``places`` their slices; ``others`` are strings and integers, and ``fixed`` their
+    a list, and ``places`` their slices; ``constants`` are strings and integers, and ``fixed`` their
     slices: between fields there may be anything, such as what was in memory.
     """
 
@@ -102,7 +102,7 @@ class _Fields:
         self._end = _FIRST_FIELD
         self.time = self.stamp = None
         self.numbers, self.places = [], []
-        self.others, self.fixed = [], [slice(0, _FIRST_FIELD)]
+        self.constants, self.fixed = [], [slice(0, _FIRST_FIELD)]
         self._add_message(message)
 
     def arrays(self):
@@ -125,7 +125,7 @@ class _Fields:
             found = _Fields(open_message(bytes(probe), type(message)))
         except RosInterfaceError:
             return False
-        return (found.others == self.others and found.places == self.places
+        return (found.constants == self.constants and found.places == self.places
                 and np.array_equal(found.numbers, numbers)
                 and found.time == (_PROBED if self.stamp else None))
 
@@ -157,7 +157,7 @@ class _Fields:
                 self._add_other(value, 4 + (len(value.encode()) + 1 if kind == 'string' else 0))
 
     def _add_other(self, value, size):
-        self.others.append(value)
+        self.constants.append(value)
         self.fixed.append(self._skip(size))
 
     def _skip(self, size, alignment=4):

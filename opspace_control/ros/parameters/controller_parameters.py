@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from opspace_control.dynamics.drive_friction import HORIZON, SLIP_VELOCITY
-from opspace_control.ros.parameters.joints import given_joint_table
+from opspace_control.ros.parameters.joints import table_of_joints
 from opspace_control.ros.parameters.leg_parameters import LEGS
 from opspace_control.ros.parameters.parameter_table import (
     Parameter,
@@ -133,9 +133,9 @@ NODE = (
         'External effort of any joint beyond which there is a collision. 0: never.', 'N·m or N',
         0.0, 1e6),
     changeable('observer.reaction', 'string', 'none',
-        'What a collision does: it is logged only; the robot is held in position; or it gives way, '
-        'damped, its weight carried. It ends with ~/hold.',
-        choices=('none', 'stop', 'give_way')),
+        'What a collision does: it is logged only; the robot is held in position; or it complies, '
+        'damped, its weight compensated. It ends with ~/hold.',
+        choices=('none', 'stop', 'comply')),
     changeable('disturbance.rate', 'double', 20.0,
         'Rate at which tasks follow unknown forces that they compensate: half of them is '
         'compensated after 0.7 / rate.', '1/s', 1e-3, 1e3),
@@ -280,21 +280,21 @@ WATCHDOG = (
 BLOCKS = {'tasks': TASK, 'grasps': GRASP, 'contacts': CONTACT, 'sensors': SENSOR,
           'payloads': PAYLOAD, 'shapes': SHAPE}
 # Names of parameters or topics of the node itself.
-_TAKEN = ('collision', 'disturbance', 'drive_friction', 'goals', 'legs', 'limits', 'observer',
-          'passive_forces', 'plugin', 'posture', 'safety', 'stance')
+_RESERVED = ('collision', 'disturbance', 'drive_friction', 'goals', 'legs', 'limits', 'observer',
+             'passive_forces', 'plugin', 'posture', 'safety', 'stance')
 
 
-def controller_table(tasks, **others):
+def controller_table(tasks, **blocks):
     """Return the parameters of a controller with these `named_blocks`, by kind of `BLOCKS`."""
-    taken, table = list(_TAKEN), list(NODE)
+    reserved, table = list(_RESERVED), list(NODE)
     for kind, rows in BLOCKS.items():
-        own = {'tasks': tasks, **others}.get(kind, ())
-        table += named_blocks(kind[:-1], own, rows, taken)
-        taken += own
+        own = {'tasks': tasks, **blocks}.get(kind, ())
+        table += named_blocks(kind[:-1], own, rows, reserved)
+        reserved += own
     return tuple(table)
 
 
 def table_of(values):
     """Return the `controller_table` for values, of which some may be missing, and their joints."""
     return (*controller_table(**{kind: names_in(values, kind) for kind in BLOCKS}),
-            *given_joint_table(values))
+            *table_of_joints(values))

@@ -23,8 +23,8 @@ def command_joints(model, wanted=()):
     if not wanted:
         # Dead drives and closed brakes keep their place in the order of a command.
         driven = [name for name in model.effort_joints if name in scalar]
-        taken = {model.dof_names[i] for i in np.flatnonzero(model.passive | model.locked)}
-        return driven or [name for name in scalar if name not in taken]
+        unusable = {model.dof_names[i] for i in np.flatnonzero(model.passive | model.locked)}
+        return driven or [name for name in scalar if name not in unusable]
     for name in wanted:
         if name not in scalar:
             raise RosInterfaceError(
@@ -58,14 +58,15 @@ def joint_status(model, commanded, passive=(), locked=()):
                                         cure=nearest(name, sorted(known)), joint=name)
     if model.floating_base and BASE not in (*passive, *locked):
         passive.append(BASE)
-    given = {joint for joint, dofs in model.joint_dofs.items()
+    listed = {joint for joint, dofs in model.joint_dofs.items()
              if {joint, *(model.dof_names[k] for k in dofs)} & {*passive, *locked}}
-    others = [name for name in model.joint_names if name not in given and name not in commanded]
+    unlisted = [name for name in model.joint_names
+                if name not in listed and name not in commanded]
     known = [joint for hardware in model.ros2_control for joint in hardware.joints]
     undriven = {joint.name for joint in known} - {
         joint.name for joint in known if any(joint.command)}
-    return ([*passive, *(name for name in others if name in undriven)],
-            [*locked, *(name for name in others if name not in undriven)])
+    return ([*passive, *(name for name in unlisted if name in undriven)],
+            [*locked, *(name for name in unlisted if name not in undriven)])
 
 
 def status_of(model, commanded, parameters):
@@ -126,7 +127,7 @@ def joint_table(block, joints):
                  for joint in joints for row in _ROWS[block])
 
 
-def given_joint_table(names):
+def table_of_joints(names):
     """Return the parameters of every joint that one of these parameter names belongs to."""
     names = list(names)
     return tuple(row for block in _ROWS

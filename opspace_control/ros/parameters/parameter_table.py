@@ -83,18 +83,18 @@ class Parameter:
 changeable = partial(Parameter, read_only=False)
 
 
-def named_blocks(kind, names, rows, taken):
+def named_blocks(kind, names, rows, reserved):
     """
     Return the rows of a table for each block of these names, of tasks or another kind.
 
-    A name that cannot be part of parameter and topic names, or is ``taken``, is a
+    A name that cannot be part of parameter and topic names, or is ``reserved``, is a
     RosInterfaceError.
     """
     for name in names:
-        if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name) or name in taken:
+        if not re.fullmatch('[A-Za-z][A-Za-z0-9_]*', name) or name in reserved:
             raise RosInterfaceError(
                 f"No {kind} can be called '{name}'.", name=name,
-                cure='Use letters, digits and _, and none of ' + ', '.join(taken) + '.')
+                cure='Use letters, digits and _, and none of ' + ', '.join(reserved) + '.')
     return [row.named(f'{name}.{row.name}') for name in names for row in rows]
 
 

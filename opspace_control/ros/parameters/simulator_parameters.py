@@ -156,7 +156,7 @@ GRASP = (
 # The blocks of names that a parameter lists, and their rows.
 BLOCKS = {'objects': OBJECT, 'shapes': SHAPE, 'grasps': GRASP}
 # Names of services and other blocks of the node itself.
-_TAKEN = ('reset', 'pause', 'step', 'initial_positions', 'reality')
+_RESERVED = ('reset', 'pause', 'step', 'initial_positions', 'reality')
 
 
 def simulator_table(values):
@@ -169,4 +169,4 @@ def simulator_table(values):
               if name.startswith(row.name.removesuffix('<joint>'))]
     return [*NODE, *joints, *(row for kind, rows in BLOCKS.items()
                               for row in named_blocks(kind[:-1], names_in(values, kind), rows,
-                                                      _TAKEN))]
+                                                      _RESERVED))]

@@ -18,7 +18,7 @@ from opspace_control.tasks.joint import JointTask
 
 _PERIOD = 1.0  # s
 _LOST = 'singular or nearly singular directions'
-_GIVEN_UP = 'truncated directions'
+_TRUNCATED = 'truncated directions'
 _AT_LIMITS = 'joints at a limit'
 # Part of the cycles. Noise has single cycles of a robot that stands well, such as talos_standing,
 # at bounds: 6 of 900 at most.
@@ -32,14 +32,14 @@ class Diagnostics(Part):
     def __init__(self, *common):
         super().__init__(*common)
         self._name = f'{self._node.get_fully_qualified_name().lstrip("/")}: control cycle'
-        self._taken = time.perf_counter()
+        self._since = time.perf_counter()
         self.facts = []  # functions that return further values, a dict of text
         self._publisher = self._endpoints.publisher(DiagnosticArray, '/diagnostics')
         self._endpoints.repeat(_PERIOD, self._on_timer)
 
     def _on_timer(self):
         now = time.perf_counter()
-        elapsed, self._taken = now - self._taken, now
+        elapsed, self._since = now - self._since, now
         if not self._publisher.get_subscription_count():
             self._cycle.statistics.start_over()
             return
@@ -100,7 +100,7 @@ class Diagnostics(Part):
             'efforts at their rate limit': str(self._cycle.rate_limited),
             'cycles with singular directions': str(facts['singular']),
             'cycles with unsolved limits': str(facts['unsolved']),
-            'cycles that gave up tasks': str(facts['given_up']),
+            'cycles that gave up tasks': str(facts['levels_skipped']),
             'passive joints': named_dofs(self._controller.model, self._controller.passive),
             'locked joints': named_dofs(self._controller.model, self._controller.locked),
             **sensors.facts(self._controller)[0],
@@ -115,7 +115,8 @@ class Diagnostics(Part):
         inverse_inertia = self._controller.inverse_inertia
         if acting and np.isfinite(inverse_inertia).all():
             values |= self._freedom(inverse_inertia, acting)
-            values[_GIVEN_UP] = '; '.join(map(str, self._controller.given_up)) or 'none'
+            truncated = self._controller.truncated_directions
+            values[_TRUNCATED] = '; '.join(map(str, truncated)) or 'none'
         return values
 
     def _freedom(self, inverse_inertia, acting):
@@ -137,7 +138,7 @@ def singular_in_words(controller, facts, values):
     """Return the singular directions of tasks with their cause, as text; '' if sporadic."""
     if facts['singular'] <= _SPORADIC * facts['cycles']:
         return ''
-    for key in _LOST, _GIVEN_UP:
+    for key in _LOST, _TRUNCATED:
         if values.get(key, 'none') != 'none':
             return f'Directions of the tasks are singular: {values[key]}.'
     if controller.least_eigenvalue == 0.0 and controller.active_limits:

@@ -13,12 +13,12 @@ from opspace_control.identification.residual_parts import PARTS, ResidualSplitte
 from opspace_control.ros.middleware.endpoints import Part, shared
 from opspace_control.ros.parameters.joints import collision_thresholds
 from opspace_control.safety.state_clock import LONGEST_LEAP
-from opspace_control.safety.supervisor import COLLISION_GIVE_WAY, COLLISION_STOP
+from opspace_control.safety.supervisor import COLLISION_COMPLY, COLLISION_STOP
 from opspace_control.tasks.joint import JointTask
 from opspace_control.tasks.pose_kinds import CenterOfMassTask
 
 # Of the parameter observer.reaction.
-_REACTIONS = {'none': None, 'stop': COLLISION_STOP, 'give_way': COLLISION_GIVE_WAY}
+_REACTIONS = {'none': None, 'stop': COLLISION_STOP, 'comply': COLLISION_COMPLY}
 
 
 class ExternalEffort(Part):

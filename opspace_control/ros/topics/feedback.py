@@ -93,19 +93,19 @@ def add_joint_efforts(feedback, controller, cycle, joints):
             lambda stamp, source=source: part(source, stamp)[index]))
 
 
-def add_markers(feedback, controller, frames, broadcast, others):
+def add_markers(feedback, controller, frames, broadcast, further):
     """
     Add ``markers``, and with ``broadcast`` the goals on TF, ``<task>_target`` below the base frame.
 
     The markers of each active task have a namespace: the goal's axes, a line from the frame to it,
-    and the commanded force as an arrow, 5 mm per newton. Each of ``others``, of a stamp, returns
-    further ones.
+    and the commanded force as an arrow, 5 mm per newton. Each of ``further``, of a stamp, returns
+    more.
     """
     tasks = [(task, frames.of_goals(task)) for task in controller.tasks.values()
              if not isinstance(task, JointTask)]
     markers = MarkerArray()
     feedback.add('~/markers', markers, partial(
-        _fill_markers, markers, [(task, *_markers(task, frame)) for task, frame in tasks], others))
+        _fill_markers, markers, [(task, *_markers(task, frame)) for task, frame in tasks], further))
     if broadcast:
         transforms, pairs = TFMessage(), []
         for task, frame in tasks:
@@ -130,7 +130,7 @@ def _markers(task, frame):
     return goal, error, force
 
 
-def _fill_markers(message, sets, others, stamp):
+def _fill_markers(message, sets, further, stamp):
     message.markers.clear()
     for task, goal, error, force in sets:
         if not task.enabled or task.target is None or task.pose is None:
@@ -147,8 +147,8 @@ def _fill_markers(message, sets, others, stamp):
         for marker in shown:
             marker.header.stamp = stamp
         message.markers += shown
-    for other in others:
-        message.markers += other(stamp)
+    for more in further:
+        message.markers += more(stamp)
 
 
 def _fill_transforms(message, pairs, stamp):

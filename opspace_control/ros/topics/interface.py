@@ -64,7 +64,7 @@ class Interface(Part):
             (ContactMarkers(controller, cycle, self._frames, self._legs.footholds),
              CollisionMarkers(controller, self._frames)))
         self._endpoints.serve(Trigger, '~/hold', self._hold_robot)
-        cycle.move_goals, cycle.hold_goals = self._move_goals, self._hold_goals
+        cycle.move_goals, cycle.clear_goals = self._move_goals, self._clear_goals
         self.end_plan = self._goals.moving.end_plan
         # A robot on legs does not go on where it was interrupted.
         cycle.end_plan = lambda reason: self.end_plan(reason) or self._legs.present
@@ -108,7 +108,7 @@ class Interface(Part):
         self._schedule.advance(time)
         self._legs.advance(time)
 
-    def _hold_goals(self, interrupted):
+    def _clear_goals(self, interrupted):
         self._goals.hold()
         self._schedule.clear()
         (self._legs.restart if interrupted else self._legs.stop)()

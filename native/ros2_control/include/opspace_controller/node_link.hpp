@@ -20,10 +20,10 @@ namespace opspace_controller {
 
 // What the servo does; opspace_control/safety/shared_memory.py has the same numbers and records.
 enum class Mode : std::int64_t {
-  run,       // cycles
-  carry,     // hold the robot in position
-  release,   // damp it, ever less
-  released,  // no effort
+  run,           // cycles
+  gravity_hold,  // hold the robot in position
+  release,       // damp it, ever less
+  released,      // no effort
 };
 
 // What the memory begins with; offsets and sizes are in bytes.
@@ -32,13 +32,13 @@ struct Frame {
   std::int64_t block, block_size, ring, ring_size, entries, entry_count, process;
   // Written by the servo.
   alignas(64) std::atomic<std::uint64_t> sequence;  // odd during a cycle
-  std::atomic<std::uint64_t> cycles;   // entries written so far
-  std::atomic<std::uint64_t> taken;    // bytes of messages so far
-  std::atomic<std::uint64_t> refused;  // messages that fit no block
+  std::atomic<std::uint64_t> cycles;      // entries written so far
+  std::atomic<std::uint64_t> bytes_read;  // of messages so far
+  std::atomic<std::uint64_t> refused;     // messages that fit no block
   std::atomic<Mode> mode;
   std::atomic<std::int64_t> active;  // whether there are cycles
   // Written by the node.
-  alignas(64) std::atomic<std::uint64_t> given;  // bytes of messages so far
+  alignas(64) std::atomic<std::uint64_t> bytes_written;  // of messages so far
   std::atomic<std::int64_t> beat;     // steady time of its last sign of life, ns, 0 for none yet
   std::atomic<std::int64_t> timeout;  // after which a silent node is lost, ns, 0 for never
 };
@@ -51,7 +51,7 @@ struct Entry {
   std::int64_t result, trip, fault;  // a fault to report, or opspace::Servo::no_trip
   std::int64_t dof;  // of the fault
   double effort;     // that was not finite
-  std::int64_t limited, unsolved, given_up;
+  std::int64_t limited, unsolved, levels_skipped;
   double least_eigenvalue;
 };
 
@@ -115,7 +115,7 @@ class NodeLink {
   const bool* known_ = nullptr;
   const double *last_good_ = nullptr, *release_time_ = nullptr, *effort_ = nullptr;
   const double* least_eigenvalue_ = nullptr;
-  const std::int64_t *limited_ = nullptr, *unsolved_ = nullptr, *given_up_ = nullptr;
+  const std::int64_t *limited_ = nullptr, *unsolved_ = nullptr, *skipped_ = nullptr;
 };
 
 }  // namespace opspace_controller
