@@ -38,11 +38,15 @@ TURN = np.array([0.0, 0.0, math.sin(0.1), math.cos(0.1)])
 POSE = np.r_[0.45, 0.3, 1.1, TURN]
 
 
+def compile_loop(folder):
+    """Compile the program of a `Loop`."""
+    return compile_program(folder, *(f'ros2_control/{source}.cpp' for source in (
+        'src/joint_servo', 'src/node_link', 'test/node_link')))
+
+
 @pytest.fixture(scope='module')
 def program(tmp_path_factory):
-    return compile_program(tmp_path_factory.mktemp('native'), *(
-        f'ros2_control/{source}.cpp' for source in (
-            'src/joint_servo', 'src/node_link', 'test/node_link')))
+    return compile_loop(tmp_path_factory.mktemp('native'))
 
 
 @pytest.fixture(scope='module')
@@ -78,10 +82,10 @@ class Loop:
         print(*words, file=self.process.stdin, flush=True)
         return self._read()
 
-    def cycle(self, now, q, v):
+    def cycle(self, now, q, v, base=()):
         """Return result, trip, whether the node is lost and gone, refusals, and the efforts."""
-        words = self.ask('cycle', float(now).hex(),
-                         *(float(number).hex() for number in np.c_[q, v].reshape(-1))).split()
+        numbers = map(float, [now, *np.c_[q, v].reshape(-1), *base])
+        words = self.ask('cycle', *map(float.hex, numbers)).split()
         return *map(int, words[:5]), np.array([*map(float.fromhex, words[5:])])
 
     def end(self):

@@ -5,12 +5,13 @@
 //
 //   node_link robot.block kernels.so memory
 //
-// "activate time", "deactivate", "cycle time" with position and velocity of all measured joints,
-// "blind time" for a cycle without a state, "spin number" of cycles one after the other, each with
+// "activate time", "deactivate", "cycle time" with position and velocity of all measured joints and
+// then pose and twist of a floating base, "blind time" for a cycle without a state, "spin number" of cycles one after the other, each with
 // a position of its own for all joints, and "end". A cycle answers result, trip, whether the node
 // is lost, whether that has ended, how many messages were refused, and the efforts; spin answers
 // the calls of the allocator and of locks.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -61,6 +62,18 @@ void spin(NodeLink& link, JointServo& joints, long count) {
   std::printf("%ld %ld\n", allocations - allocated, locks - locked);
 }
 
+void set_state(JointServo& joints, const std::vector<double>& numbers) {
+  const std::size_t count = joints.measured().size();
+  for (std::size_t k = 0; k < count; ++k) {
+    joints.set_state(k, numbers[1 + 2 * k], numbers[2 + 2 * k]);
+  }
+  if (joints.has_base()) {
+    double base[13];
+    std::copy_n(numbers.begin() + 1 + 2 * static_cast<std::ptrdiff_t>(count), 13, base);
+    joints.set_base(base);
+  }
+}
+
 void run(NodeLink& link, JointServo& joints) {
   for (std::string line; std::getline(std::cin, line) && line != "end"; std::fflush(stdout)) {
     std::istringstream words(line);
@@ -77,9 +90,7 @@ void run(NodeLink& link, JointServo& joints) {
     } else if (what == "spin") {
       spin(link, joints, std::lround(numbers[0]));
     } else {
-      for (std::size_t k = 0; what == "cycle" && k < joints.measured().size(); ++k) {
-        joints.set_state(k, numbers[1 + 2 * k], numbers[2 + 2 * k]);
-      }
+      if (what == "cycle") set_state(joints, numbers);
       cycle(link, what == "cycle", numbers[0]);
       answer(link, joints);
     }
