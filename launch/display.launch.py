@@ -12,12 +12,7 @@ bridge and import config/foxglove.json as a layout.
 
 from pathlib import Path
 
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction
-from launch.substitutions import LaunchConfiguration
-from launch_ros.actions import Node
-
+from opspace_control.ros.launching import describe, node_where_installed
 from opspace_control.share import share_directory
 
 ARGUMENTS = {
@@ -33,18 +28,11 @@ ARGUMENTS = {
 
 def generate_launch_description():
     """Declare the arguments; what they mean is found out when they are known."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=description)
-          for name, (default, description) in ARGUMENTS.items()),
-        OpaqueFunction(function=_nodes),
-    ])
+    return describe(ARGUMENTS, _nodes)
 
 
-def _nodes(context):
+def _nodes(given):
     """Return the actions for the values the arguments have."""
-    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
-    common = {'namespace': given['namespace'], 'output': 'screen',
-              'parameters': [{'use_sim_time': given['use_sim_time'] == 'true'}]}
     config = Path(share_directory(), 'config', 'opspace.rviz')
     displays = {
         'view': [('opspace_control', 'view', ['--host', given['host']])],
@@ -52,15 +40,9 @@ def _nodes(context):
                  ('rviz2', 'rviz2', ['-d', str(config), '-f', given['frame']])],
         'foxglove': [('foxglove_bridge', 'foxglove_bridge', [])],
     }
-    return [_where_installed(display, package, executable, arguments, common)
+    return [node_where_installed(
+                package, executable, f'{display}:=true does nothing.', arguments=arguments,
+                namespace=given['namespace'], output='screen',
+                parameters=[{'use_sim_time': given['use_sim_time'] == 'true'}])
             for display, nodes in displays.items() if given[display] == 'true'
             for package, executable, arguments in nodes]
-
-
-def _where_installed(display, package, executable, arguments, common):
-    """Return a node of a package that may be missing, or else what is missed then."""
-    try:
-        get_package_prefix(package)
-    except PackageNotFoundError:
-        return LogInfo(msg=f'{package} is not installed: {display}:=true does nothing.')
-    return Node(package=package, executable=executable, arguments=arguments, **common)

@@ -18,22 +18,21 @@ there the plug-in holds it for safety.node_timeout, damps it, and lets it fall.
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
-from launch import LaunchDescription
-from launch.actions import (
-    DeclareLaunchArgument,
-    IncludeLaunchDescription,
-    OpaqueFunction,
-    RegisterEventHandler,
-    SetLaunchConfiguration,
-)
-from launch.event_handlers import OnProcessExit
+from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 
-from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
+from opspace_control.ros.launching import (
+    FRAME,
+    after,
+    controller,
+    describe,
+    description_of,
+    fixed_frame,
+    ours,
+    spawner,
+)
 from opspace_control.share import share_directory
 
 ARGUMENTS = {
@@ -46,45 +45,33 @@ ARGUMENTS = {
     'route': ('', 'topic or plugin, of native/ros2_control. Empty: that of the parameter file.'),
     'watchdog': ('true', 'Let the command watchdog pass on the commands, and carry the robot when '
                          'none come. Without it the robot falls when the controller leaves.'),
-    'frame': ('', 'Fixed frame of RViz. Empty: the root link of the robot.'),
+    'frame': FRAME,
     'use_sim_time': ('true', 'Displays go by /clock, as the robot does.'),
 }
 
 
 def generate_launch_description():
     """Declare the arguments; what they mean is found out when they are known."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=description)
-          for name, (default, description) in ARGUMENTS.items()),
-        OpaqueFunction(function=_actions),
-        # Not among those actions: `ros2 launch --show-args` does not look into them.
-        IncludeLaunchDescription(PythonLaunchDescriptionSource(
-            str(Path(share_directory(), 'launch', 'display.launch.py')))),
-    ])
+    return describe(ARGUMENTS, _nodes, ours('display'))
 
 
-def _actions(context):
+def _nodes(given):
     """Return the actions for the values the arguments have."""
-    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     # What every process and every robot has to agree on: there is one time, Gazebo's.
     sim_time = {'use_sim_time': True}
     text = urdf_text(given['urdf'], {'hardware': 'gazebo', 'interfaces': 'effort',
                                      'controllers': given['params']})
-    description = {'robot_description': ParameterValue(text, value_type=str)}
+    description = description_of(text)
     gazebo = Path(get_package_share_directory('ros_gz_sim'), 'launch', 'gz_sim.launch.py')
     flags = '-r' if given['gui'] == 'true' else '-r -s'
-
-    def spawner(*arguments):
-        return Node(package='controller_manager', executable='spawner', output='screen',
-                    arguments=[*arguments, '--controller-manager-timeout', '60'])
 
     robot = Node(package='ros_gz_sim', executable='create', output='screen',
                  arguments=['-topic', 'robot_description', '-name', 'robot'])
     broadcaster = spawner('joint_state_broadcaster')
     effort_controller = spawner('effort_controller', '--inactive')
-    watchdog = given['watchdog'] == 'true' and given['route'] != 'plugin'
+    passes_on = given['watchdog'] == 'true' and given['route'] != 'plugin'
 
-    def ours(executable, *parameters):
+    def node(executable, *parameters):
         return Node(package='opspace_control', executable=executable, output='screen',
                     parameters=[given['params'], sim_time, *parameters])
 
@@ -100,15 +87,9 @@ def _actions(context):
         robot,
         # The controller manager lives inside of Gazebo, and begins with the robot. The controller
         # starts when both spawners have exited.
-        _after(robot, broadcaster),
-        _after(broadcaster, effort_controller),
-        _after(effort_controller, *([ours('command_watchdog')] if watchdog else []),
-               ours('controller', *([{'command_topic': 'opspace_command_watchdog/commands'}]
-                                    if watchdog else []),
-                    *([{'route': given['route']}] if given['route'] else []))),
-        SetLaunchConfiguration('frame', given['frame'] or KinematicTree.from_urdf(text).root_link),
+        after(robot, broadcaster),
+        after(broadcaster, effort_controller),
+        after(effort_controller, *controller(
+            node, given['route'], node('command_watchdog') if passes_on else None)),
+        fixed_frame(given['frame'], text),
     ]
-
-
-def _after(process, *actions):
-    return RegisterEventHandler(OnProcessExit(target_action=process, on_exit=list(actions)))

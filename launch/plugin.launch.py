@@ -17,23 +17,20 @@ import tempfile
 from pathlib import Path
 
 import yaml
-from launch import LaunchDescription
-from launch.actions import (
-    DeclareLaunchArgument,
-    IncludeLaunchDescription,
-    OpaqueFunction,
-    SetLaunchConfiguration,
-    Shutdown,
-)
-from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import LaunchConfiguration
+from launch.actions import Shutdown
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
 
 from opspace_control.cli.export import BLOCK, KERNELS
 from opspace_control.cli.export import main as export
-from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
+from opspace_control.ros.launching import (
+    FRAME,
+    describe,
+    description_of,
+    fixed_frame,
+    ours,
+    spawner,
+)
 from opspace_control.share import share_directory
 
 ARGUMENTS = {
@@ -43,33 +40,25 @@ ARGUMENTS = {
     'params': (str(Path(share_directory(), 'config', 'ros2_control.yaml')),
                'Parameter file of the controller, the controller manager and its controllers.'),
     'namespace': ('', 'Namespace of all nodes.'),
-    'frame': ('', 'Fixed frame of RViz. Empty: the root link of the robot.'),
+    'frame': FRAME,
 }
 CONTROLLER = 'opspace_controller'
 
 
 def generate_launch_description():
     """Declare the arguments; what they mean is found out when they are known."""
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=description)
-          for name, (default, description) in ARGUMENTS.items()),
-        OpaqueFunction(function=_nodes),
-        # Not among those actions: `ros2 launch --show-args` does not look into them.
-        IncludeLaunchDescription(PythonLaunchDescriptionSource(
-            str(Path(share_directory(), 'launch', 'display.launch.py')))),
-    ])
+    return describe(ARGUMENTS, _nodes, ours('display'))
 
 
-def _nodes(context):
+def _nodes(given):
     """Export the controller, and return the actions for the values the arguments have."""
-    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     text = urdf_text(given['urdf'], {'hardware': given['hardware']})
     folder = Path(tempfile.mkdtemp(prefix='opspace_'))
     (folder / 'robot.urdf').write_text(text)
     export([str(folder / 'robot.urdf'), given['params'], '--output', str(folder)])
     parameters = folder / 'manager.yaml'
     parameters.write_text(yaml.safe_dump(_parameters(given['params'], folder)))
-    description = {'robot_description': ParameterValue(text, value_type=str)}
+    description = description_of(text)
     common = {'namespace': given['namespace'], 'output': 'screen'}
     actions = [
         Node(package='robot_state_publisher', executable='robot_state_publisher',
@@ -77,10 +66,8 @@ def _nodes(context):
         Node(package='controller_manager', executable='ros2_control_node',
              parameters=[str(parameters)],
              on_exit=Shutdown(reason='the controller manager ended'), **common),
-        Node(package='controller_manager', executable='spawner',
-             arguments=['joint_state_broadcaster', CONTROLLER,
-                        '--controller-manager-timeout', '60'], **common),
-        SetLaunchConfiguration('frame', given['frame'] or KinematicTree.from_urdf(text).root_link),
+        spawner('joint_state_broadcaster', CONTROLLER, namespace=given['namespace']),
+        fixed_frame(given['frame'], text),
     ]
     if given['hardware'] == 'topic':
         # joint_states are those of the broadcaster; the robot has its own.

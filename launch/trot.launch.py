@@ -10,13 +10,10 @@ A simulated robot on legs, which goes where cmd_vel says.
 It takes the arguments of simulation.launch.py and display.launch.py too.
 """
 
-from pathlib import Path
-
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
-from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.actions import DeclareLaunchArgument
 
-from opspace_control.share import share_directory
+from opspace_control.ros.launching import ours
 
 
 def generate_launch_description():
@@ -24,6 +21,5 @@ def generate_launch_description():
     return LaunchDescription([
         DeclareLaunchArgument('robot', default_value='b1', description='b1 or go2.'),
         DeclareLaunchArgument('frame', default_value='odom', description='Fixed frame of RViz.'),
-        IncludeLaunchDescription(PythonLaunchDescriptionSource(
-            str(Path(share_directory(), 'launch', 'simulation.launch.py')))),
+        ours('simulation'),
     ])

@@ -9,6 +9,7 @@ is read as `ros2 launch` reads it, the files that it includes too; nothing is st
 
 import sys
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from unittest import mock
@@ -17,6 +18,8 @@ from opspace_control.share import share_directory
 
 LAUNCH = Path(__file__).parents[1] / 'launch'
 GENERATE = 'generate_launch_description'
+COMMON = 'opspace_control.ros.launching'  # what launch files have in common
+COMMON_FILE = Path(find_spec(COMMON).origin)
 
 
 class LaunchDescription:
@@ -212,11 +215,11 @@ MODULES = {
 }
 
 
-def read(file, *, installed=lambda package: True, text=None, **arguments):
+def read(file, *, installed=lambda package: True, text=None, common=None, **arguments):
     """
     Return the `Record` of a launch file with arguments, in a world with these packages installed.
 
-    ``text`` stands for that of the file.
+    ``text`` stands for that of the file, ``common`` for that of COMMON.
     """
     def get_package_prefix(package):
         if not installed(package):
@@ -234,5 +237,8 @@ def read(file, *, installed=lambda package: True, text=None, **arguments):
         setattr(modules['ament_index_python.packages'], each.__name__, each)
     record = Record(LAUNCH / file, dict(arguments))
     with mock.patch.dict(sys.modules, modules):
+        sys.modules[COMMON] = ModuleType(COMMON)  # with these classes
+        exec(compile(common or COMMON_FILE.read_text(), COMMON_FILE, 'exec'),
+             vars(sys.modules[COMMON]))
         record.read(text or record.path.read_text())
     return record

@@ -72,7 +72,7 @@ THIRD_PARTIES = {
     'identification': {'numpy'},
     'simulation': {'numpy', 'mujoco'},
     'runs': {'numpy', 'matplotlib', 'mcap', 'mcap_ros2'},
-    'ros': {'numpy', 'yaml'} | ROS,
+    'ros': {'numpy', 'yaml', 'launch', 'launch_ros'} | ROS,
     'view': {'numpy', 'yaml', 'trimesh', 'viser'} | ROS,
     'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
 }
