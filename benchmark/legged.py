@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+import mujoco
 import numpy as np
 from figures import put_into
 
@@ -121,12 +122,14 @@ def started(scene, gait, command):
 def go(course):
     """Return the `Outcome` of a `Course`."""
     scene = LeggedScene(course.robot, noise=float(course.noise), delay=2 * course.noise,
-                        friction=course.friction, elliptic=course.elliptic,
+                        friction=course.friction,
                         stepping=replace(Stepping(), **{
                             name: value for name, value in course.constants.items()
                             if name in _STEPPING}),
                         tasks={name: value for name, value in course.constants.items()
                                if name not in _STEPPING})
+    if course.elliptic:
+        scene.robot.simulated.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     started(scene, course.gait, course.command)
     reports = scene.run(course.seconds)
     return Outcome(reports[:, _SPEEDS].mean(axis=0)[course.axis], tilt(reports),
@@ -144,7 +147,7 @@ def stands_after(scene, size, side):
     if fork == 0:
         try:
             angle = 2.0 * math.pi * side / SIDES
-            scene.robot.shove(size * math.cos(angle), size * math.sin(angle))
+            scene.shove(size * math.cos(angle), size * math.sin(angle))
             scene.run(AFTER)
             os._exit(_FELL if scene.fallen else 0)
         except Exception:

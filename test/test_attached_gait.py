@@ -46,7 +46,8 @@ class Attached(LeggedScene):
             result, trip, lost, ended, _, efforts = self.loop.cycle(
                 now, q[7:], v[6:], [*q[:7], *(v[:3] @ R), *(v[3:6] @ R)])
             self.results.append((result, trip, lost, ended))
-            self.robot.step(np.r_[np.zeros(6), efforts])
+            self.robot.command(np.r_[np.zeros(6), efforts])
+            self.robot.simulated.step()
             if alive and self._steps % self._every == 0:
                 assert self.link.synchronise(now)
                 self.locomotion.update(self.servo.state.state, self._every * STEP)

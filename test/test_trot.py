@@ -89,7 +89,7 @@ def on_the_spot():
 def test_a_trotting_robot_is_shoved(on_the_spot, direction):
     scene = on_the_spot
     angle = math.radians(direction)
-    scene.robot.shove(0.5 * math.cos(angle), 0.5 * math.sin(angle))
+    scene.shove(0.5 * math.cos(angle), 0.5 * math.sin(angle))
     assert abs(scene.run(0.8)[:, :2]).max() < math.radians(10.0)
     assert abs(scene.run(0.4)[:, [AHEAD, LEFT]].mean(axis=0)).max() < 0.1
 
@@ -107,7 +107,7 @@ def test_go2_is_shoved_at_2_metres_per_second(ahead, direction):
     """Legs that are straight lift, and feet that are late get no load: the trunk stays level."""
     scene = ahead
     angle = math.radians(direction)
-    scene.robot.shove(0.5 * math.cos(angle), 0.5 * math.sin(angle))
+    scene.shove(0.5 * math.cos(angle), 0.5 * math.sin(angle))
     assert abs(scene.run(0.8)[:, :2]).max() < math.radians(15.0)
     assert abs(scene.run(0.4)[:, LEFT].mean()) < 0.1
 

@@ -49,7 +49,7 @@ def test_walking_robots_do_what_is_optimal(robot, gait, speed, friction, shove):
     scene.run(1.0)
     for direction in (60.0, 240.0):
         angle = math.radians(direction)
-        scene.robot.shove(shove * math.cos(angle), shove * math.sin(angle))
+        scene.shove(shove * math.cos(angle), shove * math.sin(angle))
         scene.run(0.5)
     assert not scene.fallen
     assert len(scene.given_way) > 30

@@ -43,19 +43,21 @@ class LockStep(ModelledRobot):
     """
     A simulated robot and its controller: `cycle`, then a step of ``simulated``.
 
-    ``state`` is what the controller has seen, ``took``, s, the time of its last computation.
+    ``law(state, dt)`` returns generalized forces (nv,), N·m or N; that of the controller if not
+    given. ``state`` is what it has seen, ``took``, s, the time of its last computation.
     """
 
-    def __init__(self, simulated, controller):
+    def __init__(self, simulated, controller, law=None):
         super().__init__(simulated, controller.model)
         self.controller, self.took = controller, 0.0
+        self._law = law or (lambda state, dt: controller.compute_torque(state, dt=dt))
         self.state = RobotState(self.model, *self.observed())
 
     def cycle(self, dt=1e-3):
         """Look at the robot, and command what the law computes; return that, (nv,), N·m or N."""
         self.state.update(*self.observed())
         begun = time.perf_counter()
-        tau = self.controller.compute_torque(self.state, dt=dt)
+        tau = self._law(self.state, dt)
         self.took = time.perf_counter() - begun
         self.command(tau)
         return tau

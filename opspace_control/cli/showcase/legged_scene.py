@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opspace_control import JointLimits, OperationalSpaceController, RobotState
+from opspace_control import JointLimits, OperationalSpaceController, RobotModel
 from opspace_control.cli.robots import FEET, quadruped_stance, real_robot
 from opspace_control.locomotion import Locomotion, legged_tasks
 from opspace_control.spatial.rotations import yaw_of
@@ -19,32 +19,39 @@ STEP = 1e-3  # s
 FALLEN = 1.0  # rad, of roll or pitch
 # N: forces along the ground are compared with at least this normal force, as both vanish together.
 _LEAST_LOAD = 1.0
+# Standard deviations of a good estimator: of the base m, rad, m/s, rad/s, of joints rad, rad/s.
+_BASE, _JOINT_POSITION, _JOINT_VELOCITY = np.array([2e-3, 3e-3, 0.03, 0.02]), 2e-4, 0.03
 
 
 class LeggedScene:
     """
     A robot of QUADRUPEDS that stands, and its controller in lock-step.
 
-    The controller is told the ``friction`` of the floor; it is one of the arguments of
-    `LeggedRobot`, ``motion``. The robot starts in a ``posture``, its trunk at a ``height``, m;
-    standing, if not given. ``tasks`` are arguments of `legged_tasks`, ``law`` of the controller
-    instead of its ``limits``.
+    The controller is told the ``friction`` of the floor. The state is measured with errors of a
+    good estimator times ``noise``, white, Gaussian, with a seed, the base ``delay`` steps late.
+    ``objects``, of Box, touch the robot. The robot starts in a ``posture``, its trunk at a
+    ``height``, m; standing, if not given. ``tasks`` are arguments of `legged_tasks`, ``law`` of the
+    controller instead of its ``limits``. ``robot`` is the `LockStep` of both.
 
     ``reports`` has for each step roll and pitch, rad, the velocity ahead and to the left, m/s, the
     yaw rate, rad/s, the greatest velocity and effort of a joint in parts of its limit, and the
     greatest part of the floor's friction that the law's contact forces need.
     """
 
-    def __init__(self, name='b1', *, friction=FRICTION, posture=None, height=None, stepping=None,
-                 tasks=None, law=None, **motion):
-        from opspace_control.simulation import Shape
-        from opspace_control.simulation.legged_robot import LeggedRobot
+    def __init__(self, name='b1', *, friction=FRICTION, noise=0.0, delay=0, objects=(),
+                 posture=None, height=None, stepping=None, tasks=None, law=None):
+        from opspace_control.simulation import Reality, Shape, SimulatedRobot
+        from opspace_control.simulation.lockstep import LockStep
 
         radius, inside = QUADRUPEDS[name]
         text = real_robot(f'{name}_description/urdf/{name}.urdf').read_text()
-        self.robot = LeggedRobot(text, friction=friction, timestep=STEP, shapes=[
-            Shape(foot, (radius,)) for foot in FEET], **motion)
-        self.model = self.robot.model
+        simulated = SimulatedRobot(
+            text, floating_base=True, floor=True, friction=friction, timestep=STEP,
+            contacts=bool(objects), objects=objects,
+            shapes=[Shape(foot, (radius,)) for foot in FEET], reality=Reality(
+                position_noise=noise * _JOINT_POSITION, velocity_noise=noise * _JOINT_VELOCITY,
+                base_noise=noise * _BASE, base_delay=delay * STEP))
+        self.model = RobotModel.from_urdf(text, floating_base=True, passive_joints=('base',))
         stand = quadruped_stance(inside, math.acos(0.5 * HEIGHT))
         tasks, contacts = legged_tasks(
             self.model.root_link, FEET, **{'friction': friction, **(tasks or {})})
@@ -55,9 +62,10 @@ class LeggedScene:
         self.locomotion = Locomotion(self.controller, FEET, stand, stepping=stepping)
         if height is None:
             height = self.locomotion.stance.height + radius
-        self.robot.reset(stand if posture is None else posture,
-                         base_pose=[0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0])
-        self.reports = []
+        self.robot = LockStep(simulated, self.controller, self._compute)
+        simulated.reset(stand if posture is None else posture,
+                        base_pose=[0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0])
+        self.reports, self._tau = [], np.zeros(self.model.nv)
         self._friction = friction
         self._speeds = self.model.velocity_limits[6:]
         self._strengths = self.model.effort_limits[6:]
@@ -69,18 +77,23 @@ class LeggedScene:
 
     def run(self, seconds):
         """Simulate, until the robot falls; return the reports (k, 8) of this time."""
-        state = RobotState(self.model, *self.robot.observed())
-        tau, first = np.zeros(self.model.nv), len(self.reports)
-        for step in range(round(seconds / STEP)):
-            if step:
-                state.update(*self.robot.observed())
-            self.locomotion.update(state, STEP)
-            self.compute_torque(state, tau)
-            self.robot.step(tau)
+        first = len(self.reports)
+        for _ in range(round(seconds / STEP)):
+            self.robot.cycle(STEP)
+            self.robot.simulated.step()
             self._report()
             if self.fallen:
                 break
         return np.array(self.reports[first:])
+
+    def shove(self, vx, vy):
+        """Change the velocity of the whole robot, m/s, world axes."""
+        self.robot.simulated.data.qvel[:2] += vx, vy
+
+    def _compute(self, state, dt):
+        self.locomotion.update(state, dt)
+        self.compute_torque(state, self._tau)
+        return self._tau
 
     def compute_torque(self, state, tau):
         """Write the law's generalized forces (nv,) of a state into ``tau``, N and N·m."""
