@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+_MANY = 20  # numbers that a message does not show
+
 
 def read_numbers(values):
     """Return a new array of floats, of any shape; one NaN, of shape (), for anything else."""
@@ -31,7 +33,8 @@ def checked(values, name, error, shape=(), *, each=False, lowest=-math.inf, abov
     if above > -math.inf:
         allowed &= numbers > above
     if shape not in (None, numbers.shape) or not allowed.all():
-        raise error(f'{name} = {values!r} is not allowed.', value=values, **data,
+        said = repr(values) if numbers.size < _MANY else f'an array of shape {numbers.shape}'
+        raise error(f'{name} = {said} is not allowed.', value=values, **data,
                     cure=f'Give {_wanted(shape, each, lowest, above, highest, infinite)}.')
     return float(numbers) if shape == () else numbers
 

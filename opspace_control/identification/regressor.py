@@ -15,6 +15,7 @@ the joints that carry it. Armatures are no parameters: `armature_forces` returns
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import StateError
 from opspace_control.identification.inertia import parameters_of_body
@@ -62,11 +63,10 @@ def inertial_regressor(model, q, v, acceleration, bodies=None):
         If the arrays do not fit the model or each other, or are not finite.
 
     """
-    q, v, acceleration = (_rows(name, values, width) for name, values, width in (
-        ('q', q, model.nq), ('v', v, model.nv), ('acceleration', acceleration, model.nv)))
-    if not len(q) == len(v) == len(acceleration):
-        raise StateError(f'There are {len(q)} positions, {len(v)} velocities and '
-                         f'{len(acceleration)} accelerations.', cure='Give one each by sample.')
+    k = len(np.atleast_1d(q))
+    q, v, acceleration = (
+        checked(values, name, StateError, (k, width)) for name, values, width in (
+            ('q', q, model.nq), ('v', v, model.nv), ('acceleration', acceleration, model.nv)))
     bodies = moving_bodies(model) if bodies is None else bodies
     moved = _move(model, q, v, acceleration)
     parents, dofs = model.nodes['parent'], model.nodes['v_index']
@@ -211,13 +211,3 @@ def _turned_by(quaternions):
     unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
     K, w = _skew(unit[:, :3]), unit[:, 3, None, None]
     return np.eye(3) + 2.0 * (w * K + K @ K)
-
-
-def _rows(name, values, width):
-    """Return finite numbers (k, width), or raise a StateError."""
-    values = np.asarray(values, float)
-    if values.ndim != 2 or values.shape[1] != width:
-        raise StateError(f'{name} has shape {values.shape}.', cure=f'Give (k, {width}) numbers.')
-    if not np.isfinite(values).all():
-        raise StateError(f'{name} is not finite.', cure='Check where the numbers come from.')
-    return values

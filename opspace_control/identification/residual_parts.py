@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.dynamics.drive_friction import SLIP_VELOCITY
 from opspace_control.dynamics.estimated_wrench import estimated_wrench
 from opspace_control.dynamics.preparation import GRAVITY
@@ -57,10 +58,7 @@ def residual_parts(model, states, residuals, frame):
     that stays; friction of a joint that does not move is NaN, and so is what postures that are all
     alike do not tell of the payload. A StateError refuses residuals of another shape.
     """
-    r = np.array(residuals, float)
-    if r.shape != (len(states), model.nv) or not len(states) or not np.isfinite(r).all():
-        raise StateError(f'residuals have the shape {r.shape}, not {(len(states), model.nv)}, or '
-                         'are not finite.', cure='Give a residual for each state, one at least.')
+    r = checked(residuals, 'residuals', StateError, (max(len(states), 1), model.nv))
     limits = _limits(model)
     columns = np.array([_columns(model, state, [frame]) for state in states])
     A, b = columns / limits[:, None], r / limits

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.errors import SimulationError
 from opspace_control.simulation.arguments import joint_values
 
@@ -55,16 +56,14 @@ class Reality:
     """Of masses and noise."""
 
     def __post_init__(self):
-        for name in (each.name for each in fields(self)):
-            value = getattr(self, name)
-            numbers = list(value.values()) if isinstance(value, dict) else np.ravel(value)
-            if not all(0.0 <= number < math.inf for number in numbers) or (
-                    name == 'base_noise' and len(numbers) != 4) or (
-                    name == 'seed' and value != int(value)):
-                raise SimulationError(
-                    f'{name} of a simulated robot is {value!r}.', value=value,
-                    cure='Give finite numbers that are not negative, 4 of base_noise, and a whole '
-                    'number of seed.')
+        for each in fields(self):
+            value = getattr(self, each.name)
+            for numbers in value.values() if isinstance(value, dict) else (value,):
+                checked(numbers, f'Reality: {each.name}', SimulationError,
+                        np.shape(each.default), lowest=0.0)
+        if self.seed != int(self.seed):
+            raise SimulationError(f'Reality: seed = {self.seed!r} is not allowed.', value=self.seed,
+                                  cure='Give a whole number.')
 
     def drive_friction(self, limits, names):
         """
