@@ -12,23 +12,28 @@ from opspace_control.errors import SafetyError, StateError
 from opspace_control.model import RobotState
 from opspace_control.safety.envelope import scaled
 from opspace_control.safety.state_checks import (
+    ACCEPTED,
     BASE_GUARD,
+    JUMPED,
+    NO_STATE,
     STATE_GUARD,
+    TOO_FAST,
+    TURNED,
+    UNREADABLE,
+    WENT_BACKWARDS,
     judge_position,
     judge_turn,
     normalise_state,
+    trip_of,
 )
 from opspace_control.safety.state_clock import BACKWARDS, CLOCK, step_clock
 from opspace_control.safety.supervisor import (
     NO_TRIP,
     NUMBER_OF,
-    PASSIVE_VELOCITY,
     POSITION_JUMP,
-    STATE_INVALID,
     STATE_TIMEOUT,
-    TIME_BACKWARDS,
     TIME_STOPPED,
-    VELOCITY_LIMIT,
+    TRIPS,
 )
 
 # The input of states.
@@ -45,7 +50,6 @@ STATE_INPUT = np.dtype([
 ], align=True)
 
 _STOPPED, _TIMEOUT = NUMBER_OF[TIME_STOPPED], NUMBER_OF[STATE_TIMEOUT]
-(ACCEPTED, WENT_BACKWARDS, UNREADABLE, NO_STATE, JUMPED, TURNED, TOO_FAST) = range(7)
 
 
 class StateMemory(NamedTuple):
@@ -253,39 +257,36 @@ class AcceptedState:
 
     def refusal(self, verdict, before, fault):
         """Return the SafetyError of a verdict; ``before`` is the last stamp, ns."""
-        if verdict == WENT_BACKWARDS:
-            return SafetyError(TIME_BACKWARDS, 'The time of the joint states went back by '
-                               f'{1e-9 * (before - self.stamp):.3f} s.', value=self.stamp)
         if verdict == UNREADABLE:
             return fault
+        k = self._inputs['dof'].item()
+        trip = TRIPS[trip_of(verdict, self._passive[k], NO_TRIP)]
+        if verdict == WENT_BACKWARDS:
+            return SafetyError(trip, 'The time of the joint states went back by '
+                               f'{1e-9 * (before - self.stamp):.3f} s.', value=self.stamp)
         if verdict == TURNED:
-            return SafetyError(POSITION_JUMP, "The orientation of 'base' jumped.", joint='base')
+            return SafetyError(trip, "The orientation of 'base' jumped.", joint='base')
         if verdict == NO_STATE:
-            return self._invalid()
-        return (self._jump if verdict == JUMPED else self._overspeed)(self._inputs['dof'].item())
+            return SafetyError(trip, self._complaint())
+        return self._refusal_of_joint(trip, k)
 
-    def _invalid(self):
-        """Return the error of numbers that are no state."""
+    def _refusal_of_joint(self, trip, k):
+        joint, guard = self._model.dof_names[k], self._guards[k]
+        if trip == POSITION_JUMP:
+            now = float(self._q[guard['q_index']])
+            return SafetyError(
+                trip, f"'{joint}' jumped to {now:.3f}; its velocity has led it to "
+                f"{guard['q']:.3f}.", joint=joint, value=now)
+        speed, limit = float(self._v[k]), guard['velocity_limit']
+        return SafetyError(
+            trip, f"Passive joint '{joint}' swings at {speed:.2f}, its limit is {limit:.2f}: "
+            'nothing drives it.' if self._passive[k] else
+            f"'{joint}' moves at {speed:.2f}, its limit is {limit:.2f}.", joint=joint, value=speed)
+
+    def _complaint(self):
+        """Return what is wrong with numbers that are no state."""
         try:
             self._scratch.update(self._q, self._v)
         except StateError as error:
-            return SafetyError(STATE_INVALID, str(error))
+            return str(error)
         raise AssertionError('The kernel refuses what a RobotState accepts.')
-
-    def _jump(self, k):
-        guard, joint = self._guards[k], self._model.dof_names[k]
-        now = float(self._q[guard['q_index']])
-        return SafetyError(
-            POSITION_JUMP, f"'{joint}' jumped to {now:.3f}; its velocity has led it to "
-            f"{guard['q']:.3f}.", joint=joint, value=now)
-
-    def _overspeed(self, k):
-        joint, speed = self._model.dof_names[k], float(self._v[k])
-        limit = self._guards[k]['velocity_limit']
-        if self._passive[k]:
-            return SafetyError(
-                PASSIVE_VELOCITY, f"Passive joint '{joint}' swings at {speed:.2f}, its limit is "
-                f'{limit:.2f}: nothing drives it.', joint=joint, value=speed)
-        return SafetyError(
-            VELOCITY_LIMIT, f"'{joint}' moves at {speed:.2f}, its limit is {limit:.2f}.",
-            joint=joint, value=speed)

@@ -93,6 +93,13 @@ def step_ramps(data, dt):
     advance_ramps(data, dt)
 
 
+@kernel
+def finish_ramps(data):
+    """Set all numbers to their targets."""
+    for memory in data.memories:
+        finish(memory.numbers, memory.ramps)
+
+
 @called
 def start_at_zero(memory, time):
     """Set all numbers to their targets, then start those ramps that begin at zero."""
@@ -138,7 +145,7 @@ class Ramps:
         self._records = RampData(state.view(np.recarray), tuple(
             RampedMemory(numbers, ramps.view(np.recarray)) for numbers, ramps in self._memories))
         self.time = time
-        self._advance = step_ramps.bind(self.data, 0.0)
+        self._advance, self._finish = step_ramps.bind(self.data, 0.0), finish_ramps.bind(self.data)
         for numbers, ramps in self._memories:
             ramps['wanted'] = ramps['last'] = numbers[ramps['place']]
 
@@ -155,10 +162,7 @@ class Ramps:
     def smoothly(self):
         """Ramp all changes that the body of the ``with`` statement makes."""
         now = [numbers[ramps['place']] for numbers, ramps in self._memories]
-        for (numbers, ramps), before in zip(self._memories, now, strict=True):  # as `finish` does
-            given = before != ramps['last']
-            ramps['wanted'][given] = before[given]
-            numbers[ramps['place']] = ramps['last'] = ramps['wanted']
+        self._finish()
         try:
             yield
         finally:

@@ -20,11 +20,6 @@ from opspace_control.control.stack.disturbance import (
     restart_observer,
 )
 from opspace_control.safety.accepted_state import (
-    JUMPED,
-    NO_STATE,
-    TOO_FAST,
-    TURNED,
-    WENT_BACKWARDS,
     accept,
     compare_with_none,
     overdue,
@@ -52,15 +47,12 @@ from opspace_control.safety.servo_efforts import (
     brake_in_trip,
     damp_blind,
 )
+from opspace_control.safety.state_checks import JUMPED, TOO_FAST, trip_of
 from opspace_control.safety.supervisor import (
     EFFORT_NOT_FINITE,
     NO_TRIP,
     NUMBER_OF,
-    PASSIVE_VELOCITY,
-    POSITION_JUMP,
-    STATE_INVALID,
     TIME_BACKWARDS,
-    VELOCITY_LIMIT,
     Recovery,
     end_trip,
     fade,
@@ -71,25 +63,8 @@ from opspace_control.safety.supervisor import (
     recovery_of,
 )
 
-_TIME_BACKWARDS, _INVALID, _JUMP = (
-    NUMBER_OF[trip] for trip in (TIME_BACKWARDS, STATE_INVALID, POSITION_JUMP))
-_VELOCITY, _PASSIVE, _NOT_FINITE = (
-    NUMBER_OF[trip] for trip in (VELOCITY_LIMIT, PASSIVE_VELOCITY, EFFORT_NOT_FINITE))
+_TIME_BACKWARDS, _NOT_FINITE = NUMBER_OF[TIME_BACKWARDS], NUMBER_OF[EFFORT_NOT_FINITE]
 _AUTOMATIC = Recovery.AUTOMATIC.value
-
-
-@called
-def trip_of(servo, verdict, fault):
-    """Return the number of the trip of a verdict about a state, whose own ``fault`` may be one."""
-    if verdict == WENT_BACKWARDS:
-        return _TIME_BACKWARDS
-    if verdict == NO_STATE:
-        return _INVALID
-    if verdict in (JUMPED, TURNED):
-        return _JUMP
-    if verdict == TOO_FAST:
-        return _PASSIVE if servo.passive[servo.state.inputs[0].dof] else _VELOCITY
-    return fault
 
 
 @called
@@ -117,7 +92,8 @@ def accept_next(servo, now, fault):
         compare_with_none(servo.state)
     numbers.verdict = accept(servo.state, now, fault == NO_TRIP)
     numbers.dof = inputs[0].dof if numbers.verdict in (JUMPED, TOO_FAST) else -1
-    return trip_of(servo, numbers.verdict, fault)
+    passive = numbers.dof >= 0 and servo.passive[numbers.dof]
+    return trip_of(numbers.verdict, passive, fault)
 
 
 @called

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled checks of a state: finite numbers, unit quaternions, jumps."""
+"""The compiled checks of a state: finite numbers, unit quaternions, jumps; what they trip."""
 
 import math
 
@@ -8,7 +8,22 @@ import numpy as np
 
 from opspace_control.compiled import called
 from opspace_control.model.state import NORM_TOLERANCE
+from opspace_control.safety.supervisor import (
+    NO_TRIP,
+    NUMBER_OF,
+    PASSIVE_VELOCITY,
+    POSITION_JUMP,
+    STATE_INVALID,
+    TIME_BACKWARDS,
+    VELOCITY_LIMIT,
+)
 from opspace_control.spatial.rotations import turn_between
+
+# Verdicts about a state, and their trips; that of an unreadable one is the fault of its message.
+(ACCEPTED, WENT_BACKWARDS, UNREADABLE, NO_STATE, JUMPED, TURNED, TOO_FAST) = range(7)
+_TRIP_OF = tuple(NUMBER_OF.get(trip, NO_TRIP) for trip in (
+    None, TIME_BACKWARDS, None, STATE_INVALID, POSITION_JUMP, POSITION_JUMP, VELOCITY_LIMIT))
+_PASSIVE = NUMBER_OF[PASSIVE_VELOCITY]
 
 # The state of one degree of freedom, in the order of dof_names.
 STATE_GUARD = np.dtype([
@@ -27,6 +42,20 @@ BASE_GUARD = np.dtype([
     ('w', np.float64, (3,)),     # angular velocity, world axes, rad/s
     ('turn', np.float64, (3,)),  # scratch: from there to the new one, rad
 ], align=True)
+
+
+@called
+def trip_of(verdict, passive, fault):
+    """
+    Return the number of the trip of a verdict.
+
+    ``passive`` tells whether the joint that it is about has no drive, ``fault`` is the number of
+    the trip of an unreadable state, or `NO_TRIP`.
+    """
+    if verdict == TOO_FAST and passive:
+        return _PASSIVE
+    trip = _TRIP_OF[verdict]
+    return fault if trip == NO_TRIP else trip
 
 
 @called
