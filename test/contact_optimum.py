@@ -67,7 +67,7 @@ class Held(NamedTuple):
             force = body.mass * (a[:3] + np.cross(a[3:], c) + np.cross(w, np.cross(w, c)))
             moment = inertia @ a[3:] + np.cross(w, inertia @ w) + np.cross(c, force)
             grips = self.grasp._grips[1:]
-            own = (grips['share'] @ np.r_[force, moment] + grips['internal']
+            own = (grips['load_share'] @ np.r_[force, moment] + grips['internal']
                    + self.grasp.applied_force * grips['unit_force'])
             return (own @ turn.T).ravel()
 

@@ -18,7 +18,7 @@ from opspace_control.control.solver.program import DEPENDENT, ActiveSet, Program
 @njit
 def _solve_bounded(program, active, f_y):
     rows = program.free.size
-    return improve_active(program, rows, active, start_active(program, rows, active), f_y)[1]
+    return improve_active(program, rows, active, start_active(program, rows, active), f_y)[1:]
 
 
 @njit
@@ -61,11 +61,12 @@ class Problem:
         n = len(self.rows)
         active = np.zeros(n, dtype=int) if active is None else active
         f, y = f_y = np.full((2, n), np.nan)
-        changes = _solve_bounded(
+        changes, ended = _solve_bounded(
             Program(self.mobility, self.lasting, self.lower, self.upper, np.zeros(n),
                     DEPENDENT),
             ActiveSet(active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
                       *np.full((2, n), np.nan)), f_y)
+        assert ended
         return f, y, changes
 
     def solve_levels(self, active=None, steps=1, forces=0.0):
@@ -80,13 +81,14 @@ class Problem:
             active = np.zeros((len(self.levels) - 1, n), dtype=int)
         f_y = np.full((2, n), np.nan)
         f_y[0] = forces
-        changes, self.levels_skipped = solve_problem_levels(
+        changes, ended, self.levels_skipped = solve_problem_levels(
             Levels(np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
                    np.array([self.lasting, np.maximum(self.own, ATTAINABLE)
                              * self.mobility.diagonal()]),
                    np.array([self.lower, self.upper]), np.zeros(n), DEPENDENT),
             active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
             np.full((LEVEL_SCRATCH, n), np.nan), f_y)
+        assert ended
         return *f_y, changes
 
     def by_quadprog(self):

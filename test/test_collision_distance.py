@@ -267,8 +267,8 @@ class TestNearPairs:
                 np.array([0.3 * angle, angle, 0.0]))
             data.shapes['position'][0] = [0.0, 0.0, 0.25 - 0.03 * np.sin(3.0 * angle)]
             near = near_in(data)
-            assert near['share'][0] == 1.0
-            corner = {pair['feature']: (pair['share'], abs(
+            assert near['bound_share'][0] == 1.0
+            corner = {pair['feature']: (pair['bound_share'], abs(
                 pair['points'] - near['points'][0]).max()) for pair in near[1:]
                 if pair['feature'] <= 8}
             for feature in {*shares, *corner}:
@@ -292,7 +292,7 @@ class TestNearPairs:
             near = near_in(data)
             nearest.append(near['points'][0, 0, 0].item())
             # What is the nearest point with the other tilt has a full bound already.
-            other = near[near['share'] > 0.99]['points'][:, 0, 0]
+            other = near[near['bound_share'] > 0.99]['points'][:, 0, 0]
             assert np.ptp(other) > 0.19
         # It jumps from the end above the middle of the face to the face's edge.
         np.testing.assert_allclose(sorted(nearest), [0.0, 0.2], atol=1e-3)

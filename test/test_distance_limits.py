@@ -419,7 +419,7 @@ class TestBeside:
             controller.move_shape('ball', hand + place * ahead, twist=twist)
             controller.compute_torque(state, dt=STEP)
             if controller._limits.collision.count[0]:
-                share = controller._limits.collision.near[0]['share']
+                share = controller._limits.collision.near[0]['bound_share']
                 bounds.append((place - 0.2, bound(controller)[1], share))
         distances, least, shares = np.transpose(bounds)
         way = speed ** 2 / (2.0 * controller.distances.acceleration)

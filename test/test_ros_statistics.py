@@ -16,7 +16,7 @@ def statistics():
 
 
 def count(statistics, now, stamp, delay=0, limited=0, unsolved=0, levels_skipped=0, least=0.5):
-    statistics.count(now, stamp, delay, limited, unsolved, levels_skipped, least)
+    statistics.count(now, stamp, delay, limited, unsolved, levels_skipped, least > 0.0, least)
 
 
 def run(statistics, periods, steps=None):

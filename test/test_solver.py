@@ -90,8 +90,7 @@ def test_agrees_with_quadprog(soft):
     solved = 0
     for _ in range(1000):
         problem = random_problem(random, soft=soft)
-        f, y, changes = problem.solve()
-        assert changes >= 0
+        f, y, _ = problem.solve()
         assert_optimal(problem, f, y)
         try:
             x = problem.by_quadprog()
@@ -143,8 +142,7 @@ def test_rows_of_infinite_softness_have_no_multiplier():
     rows = np.array([[1.0, 0.0], [1.0, 1.0], [1.0, -1.0], [0.0, 1.0]])
     problem = Problem(rows, np.array([1.0, 5.0, 4.0, 2.0]), np.array([1.0, 5.0, np.inf, 2.0]),
                       np.eye(2), (0, 1, 3, 4), lasting=np.array([0.0, np.inf, np.inf, 0.0]))
-    for f, y, changes in (problem.solve(), problem.solve_levels()):
-        assert changes >= 0
+    for f, y, _ in (problem.solve(), problem.solve_levels()):
         assert f == pytest.approx([1.0, 0.0, 0.0, 2.0], abs=1e-5)
         assert y == pytest.approx([1.0, 3.0, -1.0, 2.0], abs=1e-5)
 
@@ -155,8 +153,7 @@ def test_a_diagonal_that_rounding_left_negative_hides_no_violation():
         problem = Problem(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([1.0, 1.0]),
                           np.array([1.0, np.inf]), np.eye(2), levels, lasting=np.array([0.1, 0.0]))
         problem.mobility[0, 0] = -1e-18
-        _, y, changes = problem.solve_levels() if levels else problem.solve()
-        assert changes >= 0
+        _, y, _ = problem.solve_levels() if levels else problem.solve()
         assert y[1] == pytest.approx(1.0, abs=1e-5)
 
 
@@ -214,7 +211,7 @@ def test_nothing_cycles_at_degenerate_vertices(seed):
         problem = Problem(rows, np.full(6 * m, -np.inf), upper - (upper > 0.0), np.eye(m))
         problem = Problem(rows, problem.lower, upper, np.eye(m))
         f, y, changes = problem.solve()
-        assert 0 <= changes <= 6 * m + 5
+        assert changes <= 6 * m + 5
         assert_optimal(problem, f, y)
 
 
@@ -225,8 +222,7 @@ def test_levels_agree_with_a_cascade(own):
     for _ in range(150):
         problem = random_problem(random, levels=random.integers(1, 5))
         problem.own = own
-        f, y, changes = problem.solve_levels()
-        assert changes >= 0
+        f, y, _ = problem.solve_levels()
         assert y == pytest.approx(problem.mobility @ f, abs=1e-12 * (
             1.0 + np.abs(problem.mobility) @ np.abs(f)).max())
         try:
@@ -348,13 +344,13 @@ def test_a_bound_that_cannot_yield_beats_one_that_can():
     for free in 0.1, 0.5:
         n = 2
         f_y = np.zeros((2, n))
-        changes, _ = solve_problem_levels(
+        _, ended, _ = solve_problem_levels(
             Levels(np.array([0, n]), np.array([8]), np.ones((n, n)),
                    np.array([[0.0, 0.0], [0.0, 1e-8]]), np.array([[-np.inf, 1.0], [0.0, np.inf]]),
                    np.full(n, free), DEPENDENT),
             np.zeros((1, n), int), np.full((n, n), np.nan), np.zeros(n, int),
             np.full((LEVEL_SCRATCH, n), np.nan), f_y)
-        assert changes >= 0
+        assert ended
         assert f_y[1, 0] == pytest.approx(0.0, abs=1e-6)
 
 

@@ -145,7 +145,6 @@ class WildGoals:
 def test_agrees_with_proxqp_and_starts_warm(name):
     cold, warm, compared = [], [], 0
     for cycle, (problem, _, f, changes) in enumerate(WildGoals(name, 0).cycles()):
-        assert changes >= 0
         warm.append(changes)
         if cycle % 20:
             continue

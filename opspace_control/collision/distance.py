@@ -20,7 +20,7 @@ NEAR_PAIR = np.dtype([
     ('normal', np.float64, (3,)),    # unit vector from b to a, world axes
     ('points', np.float64, (2, 3)),  # nearest ones of a and of b, from the root link's origin, m
     ('world_rate', np.float64),      # rate of the distance by the motion of the world's shapes, m/s
-    ('share', np.float64),           # from 0 to 1, how much of a bound a feature has; of the whole
+    ('bound_share', np.float64),     # from 0 to 1, how much of a bound a feature has; of the whole
                                      # shapes 1
     ('speed_margin', np.float64),     # by which the pair may approach faster, m/s; negative where
                                      # it has to brake

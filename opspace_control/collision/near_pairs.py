@@ -68,15 +68,15 @@ def complete(a, b, k, feature, share, braking, states, found):
     wider = (1.0 / (share * share) - 1.0) * braking.acceleration / braking.return_rate
     margin = allowed + wider + found.world_rate + (
         body_velocity(a, states, points[0], normal) - body_velocity(b, states, points[1], normal))
-    found.share, found.speed_margin = share, margin
+    found.bound_share, found.speed_margin = share, margin
     if 2.0 * margin > braking.furthest:
-        found.share = share * max(2.0 - 2.0 * margin / braking.furthest, 0.0)
+        found.bound_share = share * max(2.0 - 2.0 * margin / braking.furthest, 0.0)
 
 
 @inlined
 def share_of(feature, least, zone):
     """
-    Return the share of a feature in bounds, from 0 to 1, as ``NEAR_PAIR.share``.
+    Return the share of a feature in bounds, from 0 to 1, as ``NEAR_PAIR.bound_share``.
 
     It is 0 from the ``zone`` beyond the least distance on, and from twice the zone on. A feature
     whose points are the nearest ones has none: its row would be that of the whole shapes again.

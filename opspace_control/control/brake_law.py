@@ -96,7 +96,7 @@ def damp_feet(brake, v, tau):
     carried its share of the robot, which sinks at ``g / rate``, 1 m/s.
     """
     nodes, states, feet = brake.nodes, brake.states, brake.feet
-    share = DAMPING_RATE * brake.numbers[0].contact_mass
+    foot_damping = DAMPING_RATE * brake.numbers[0].contact_mass
     for e in range(feet.size):
         place_point(feet, e, states)
         for r in range(3):
@@ -106,7 +106,8 @@ def damp_feet(brake, v, tau):
                     force += column(states[i].S, feet[e].p, r) * v[nodes[i].v_index]
             for i in range(nodes.size):
                 if nodes[i].v_index >= 6 and brake.supports[i, e]:
-                    tau[nodes[i].v_index] -= share * force * column(states[i].S, feet[e].p, r)
+                    tau[nodes[i].v_index] -= (
+                        foot_damping * force * column(states[i].S, feet[e].p, r))
 
 
 @called

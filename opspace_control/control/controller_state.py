@@ -184,6 +184,15 @@ class ControllerState(ControllerLimits):
         return float(self._cycle['least_eigenvalue'][0])
 
     @property
+    def attained(self):
+        """
+        Whether tasks got all of their accelerations at the last cycle.
+
+        They do not where directions are truncated, or active limits leave residual accelerations.
+        """
+        return bool(self._cycle['attained'][0])
+
+    @property
     def truncated_directions(self):
         """Directions that tasks did not get at the last cycle: tuple of TruncatedDirection."""
         return truncated_directions(self)

@@ -143,8 +143,8 @@ def refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, a):
     if cycle.direction_lost:
         perturb(robot.nodes, a)
     if cycle.keep > 0.0:
-        share = 1.0 if unsupported else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
-        clip_posture(robot.nodes, demand.dofs, limits, share, cycle.keep, v, a)
+        posture_share = 1.0 if unsupported else 1.0 - (1.0 - _POSTURE_SHARE) * cycle.singular_share
+        clip_posture(robot.nodes, demand.dofs, limits, posture_share, cycle.keep, v, a)
 
 
 @inlined

@@ -13,13 +13,14 @@ CONTACT_SOFTNESS = 1e-7
 CYCLE = np.dtype([
     ('gravity', np.float64, (3,)),       # m/s², zero where the hardware compensates it
     ('floating_base', np.bool_),
-    ('has_passive', np.bool_),                # whether any joint is passive
+    ('has_passive', np.bool_),           # whether any joint is passive
     ('singularity_threshold', np.float64),  # of the scaled Λ⁻¹, without unit
     ('least_mobility', np.float64),      # of a point, 1/kg: of the robot moved as one body
     ('least_turning', np.float64),       # 1/(kg m²), the same for turning it
     ('contact_softness', np.float64),    # of `LargeInertia`: the robot's inertia over I_c
     ('origin', np.float64, (3,)),        # of the root link in the world, m
     ('least_eigenvalue', np.float64),    # lower bound, of the scaled Λ⁻¹; 0 below the threshold
+    ('attained', np.bool_),              # whether tasks get all of their accelerations
     ('dt', np.float64),                  # since the last cycle, s
     ('limited', np.int64),               # how many efforts were cut
     ('passive_rows', np.int64),          # that passive joints add to internal forces of grasps
@@ -38,7 +39,7 @@ CYCLE = np.dtype([
     ('bound_count', np.int64),           # rows of bounds in the last problem
     ('problems', np.int64),              # that were solved to keep limits of joints
     ('unsolved', np.int64),              # of them, those that were not solved: see `solve_problem`
-    ('levels_skipped', np.int64),       # in the last of them, see `solve_levels`
+    ('levels_skipped', np.int64),        # in the last of them, see `solve_levels`
     ('singular_control', np.bool_),      # whether singular directions have a law of their own
     ('resting_count', np.int64),         # the first rows of bounds, of joints at rest at limits
     ('singular_active', np.bool_),       # whether any direction was singular in this cycle

@@ -190,7 +190,7 @@ class BoundRows(NamedTuple):
     mobility: np.ndarray = 'm'  # its diagonal before constraints
     offset: np.ndarray = 'm'  # what constraints add to its value under the reference acceleration
     multiplier: np.ndarray = 'm'  # ``A (q̈ − q̈_ref) = Rᵀ f_R``; units in doc/reference/notation.md
-    share: np.ndarray = 'm'  # c, how the share of forces of force control changes its value
+    force_share_rate: np.ndarray = 'm'  # c, change of its value by the share of applied forces
 
 
 class ContactForces(NamedTuple):

@@ -104,10 +104,10 @@ def propagate_torques(joints, i, Psi, S, U, inverse_D, K):
 
 
 @called
-def spread_forces(share, axes, c, F):
+def spread_forces(mass_share, axes, c, F):
     """Add a body's share of the unit forces at a centre of mass, along axes, to F (6, 3)."""
     for k in range(3):
-        x, y, z = share * axes[0, 0, k], share * axes[0, 1, k], share * axes[0, 2, k]
+        x, y, z = mass_share * axes[0, 0, k], mass_share * axes[0, 1, k], mass_share * axes[0, 2, k]
         F[0, k] += x
         F[1, k] += y
         F[2, k] += z

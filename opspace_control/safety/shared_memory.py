@@ -34,7 +34,7 @@ ENTRY = np.dtype([
     ('time', np.int64), ('stamp', np.int64), ('result', np.int64), ('trip', np.int64),
     ('fault', np.int64), ('dof', np.int64), ('effort', np.float64),
     ('limited', np.int64), ('unsolved', np.int64), ('levels_skipped', np.int64),
-    ('least_eigenvalue', np.float64)])
+    ('attained', np.int64), ('least_eigenvalue', np.float64)])
 _HEAD = struct.Struct('3q')  # of a message: its kind, its size in bytes, and a number
 _CHANGE = struct.Struct('2q')  # before changed bytes: their offset and number
 _TRIES = 20  # to read the block between cycles

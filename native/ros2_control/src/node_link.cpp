@@ -107,6 +107,7 @@ void NodeLink::serve(Servo& servo) {
   limited_ = servo.numbers<std::int64_t>("cycle.limited");
   unsolved_ = servo.numbers<std::int64_t>("cycle.unsolved");
   skipped_ = servo.numbers<std::int64_t>("cycle.levels_skipped");
+  attained_ = servo.numbers<bool>("cycle.attained");
   least_eigenvalue_ = servo.numbers<double>("cycle.least_eigenvalue");
   while (!servo.trip_name(trip_count_).empty()) ++trip_count_;
   std::atomic_thread_fence(std::memory_order_release);
@@ -252,6 +253,7 @@ void NodeLink::note(Result result, std::int64_t stamp, double now) noexcept {
            law ? *limited_ : 0,
            law ? *unsolved_ : 0,
            law ? *skipped_ : 0,
+           *attained_ ? 1 : 0,
            *least_eigenvalue_};
   frame_->cycles.store(count + 1, std::memory_order_relaxed);
 }

@@ -137,7 +137,7 @@ def _lost_directions(controller, task):
                   if any(name == task.name for name, _ in direction.wrench)]
     for direction in directions:
         yield f'A direction of the task is lost: {direction}.'
-    if not directions and controller.active_limits and controller.least_eigenvalue == 0.0:
+    if not directions and controller.active_limits and not controller.attained:
         yield 'With these joints at their limits the others cannot move so in every direction.'
 
 

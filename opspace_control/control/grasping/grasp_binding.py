@@ -58,7 +58,8 @@ def fill_grips(record, grips, linkage, internal):
     record['middle'], record['turn'] = linkage.middle, linkage.turn
     record['line'] = linkage.line
     record['length'], record['inverse_leverage'] = linkage.length, linkage.inverse_leverage
-    grips['share'] = np.array([linkage.wrenches(unit) for unit in np.eye(6)]).transpose(1, 2, 0)
+    grips['load_share'] = np.array(
+        [linkage.wrenches(unit) for unit in np.eye(6)]).transpose(1, 2, 0)
     tensions, moments = internal
     grips['internal'] = linkage.wrenches(
         0.0, *(0.0 if part is None else part for part in internal))

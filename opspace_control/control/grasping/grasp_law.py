@@ -47,7 +47,7 @@ GRASP = np.dtype([
 GRIP = np.dtype([
     ('constraint', np.int64),          # its number, -1 for the carrier
     ('place', np.float64, (3,)),       # where it is on the object, m
-    ('share', np.float64, (6, 6)),     # its wrench for a resultant
+    ('load_share', np.float64, (6, 6)),  # its wrench for a resultant
     ('internal', np.float64, (6,)),    # its wrench of the desired internal forces, N and N m
     ('unit_force', np.float64, (6,)),  # its wrench of a grasp force of 1 N
     ('inward', np.float64, (3,)),      # normal of the object's surface there
@@ -168,7 +168,7 @@ def planned_wrench(grip, resultant, load_weight, internal_weight, r):
     """Return row r of the weighted sum of a grip's share of the resultant and internal wrench."""
     t = 0.0
     for c in range(6):
-        t += grip.share[r, c] * resultant[c]
+        t += grip.load_share[r, c] * resultant[c]
     return load_weight * t + internal_weight * grip.internal[r]
 
 
@@ -234,7 +234,7 @@ def sum_shares(grasp, grips, R, active, column, turned, y):
                     turned[r] += R[d, r % 3] * column[i]
         for r in range(6):
             for d in range(6):
-                y[r] += grips[k].share[d, r] * turned[d]
+                y[r] += grips[k].load_share[d, r] * turned[d]
 
 
 @inlined

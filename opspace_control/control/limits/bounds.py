@@ -23,7 +23,6 @@ from opspace_control.control.limits.kinds import (
     EFFORT,
     FORCE_COMPONENT,
     FORCE_SHARE,
-    GRAVITY_TORQUE,
     GRAVITY_TORQUE_ACCELERATION,
     JOINT_ACCELERATION,
     JOINT_FORCE,
@@ -61,6 +60,12 @@ def bound_number(data, kind, k):
 
 
 @inlined
+def kind_of_side(limit, side):
+    """Return the kind of the lower (0) or upper (1) bound of a joint's acceleration."""
+    return BRAKING if limit.reason[side] == ACCELERATION else MOTION
+
+
+@inlined
 def bounds_of(data, kind, k):
     """Return the least and the greatest value that a bound allows, ±inf where there is none."""
     quantity = quantity_of(kind)
@@ -81,11 +86,10 @@ def bounds_of(data, kind, k):
             least = -greatest
         elif quantity == GRAVITY_TORQUE_ACCELERATION:
             greatest = limit.gravity_bound
-        else:  # a side is a bound of one kind, by what bounds it
-            braking = kind == BRAKING
-            if (limit.reason[0] == ACCELERATION) == braking:
+        else:
+            if kind_of_side(limit, 0) == kind:
                 least = limit.least
-            if (limit.reason[1] == ACCELERATION) == braking:
+            if kind_of_side(limit, 1) == kind:
                 greatest = limit.greatest
     return least, greatest
 
@@ -175,12 +179,22 @@ def any_active_is_there(data):
     return False
 
 
+def any_passes(kinds):
+    """Return a compiled function, whether a bound of these kinds is passed: a loop of each kind."""
+    kind, *rest = kinds
+    if not rest:
+        return inlined(lambda data, a, tau: any_is_passed(data, kind, a, tau))
+    of_rest = any_passes(rest)
+    return inlined(lambda data, a, tau: any_is_passed(data, kind, a, tau) or of_rest(data, a, tau))
+
+
+_any_but_effort_passes = any_passes([kind for kind in range(ALL_KINDS) if kind != EFFORT])
+
+
 @called
 def any_bound_passes(data, a, tau):
     """Return whether a bound is passed, but for those of efforts: `any_effort_passes`."""
-    return (any_is_passed(data, MOTION, a, tau) or any_is_passed(data, GRAVITY_TORQUE, a, tau)
-            or any_is_passed(data, BRAKING, a, tau) or any_is_passed(data, CONTACT_FORCE, a, tau)
-            or any_is_passed(data, FORCE_SHARE, a, tau) or any_is_passed(data, DISTANCE, a, tau))
+    return _any_but_effort_passes(data, a, tau)
 
 
 @called

@@ -84,18 +84,18 @@ def distance_rates(states, pair, motion):
 
 
 @inlined
-def least_acceleration(cycle, distance, rate, share):
+def least_acceleration(cycle, distance, rate, bound_share):
     """
     Return the least second rate of a distance that lets the pair stop at its margin, m/s².
 
     The law of `bound_acceleration` from below; within the margin the pair parts slowly. The bound
-    of a feature is wider by ``a (1/share² − 1)``, as all bounds are by ``keep``.
+    of a feature is wider by ``a (1/bound_share² − 1)``, as all bounds are by ``keep``.
     """
     a = cycle.distance_braking
     fastest, slope = braking_speed(distance - cycle.distance_margin, a, cycle.approach_rate)
     if fastest < -cycle.parting_speed:
         fastest, slope = -cycle.parting_speed, 0.0
-    part = share * cycle.keep
+    part = bound_share * cycle.keep
     wider = (1.0 / (part * part) - 1.0) * a
     return -cycle.return_rate * (fastest + rate) - slope * rate - wider
 
@@ -152,4 +152,4 @@ def bound_distances(collision, cycle, states, bounded, a):
             rate, acceleration = distance_rates(states, near[s], distances.motion)
             acceleration -= dot_product(distances.gradient[s], a, a.size)
             distances.least[s] = least_acceleration(
-                cycle, near[s].distance, rate, near[s].share) - acceleration
+                cycle, near[s].distance, rate, near[s].bound_share) - acceleration

@@ -212,6 +212,6 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
         up, slope = braking_speed(left, braking, cycle.approach_rate)
         if up < 0.0:  # beyond its limit it need not decrease: the robot may have started there
             up = slope = 0.0
-        share = cycle.keep * smooth_step((side * torque / limit.gravity_torque - _LIGHT) / _LIGHT)
+        kept = cycle.keep * smooth_step((side * torque / limit.gravity_torque - _LIGHT) / _LIGHT)
         limit.gravity_bound = cycle.return_rate * (up - rate) - slope * rate
-        limit.gravity_bound += (1.0 / max(share * share, _NOTHING) - 1.0) * braking
+        limit.gravity_bound += (1.0 / max(kept * kept, _NOTHING) - 1.0) * braking

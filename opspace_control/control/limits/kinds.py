@@ -21,7 +21,8 @@ from opspace_control.errors import ControlError
  DISTANCE_ACCELERATION, APPLIED_SHARE) = QUANTITIES = range(6)
 
 # Kinds of limits of a joint: of its effort, of its position and velocity, of its gravity torque,
-# and of the acceleration with which it can always brake.
+# and of the acceleration with which it can always brake. The second and the last bound the same
+# acceleration, on either side of it one of them: see `kind_of_side`.
 KINDS = 4
 EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(KINDS)
 # And one of contacts, one of the share of applied forces, and one of pairs of shapes.

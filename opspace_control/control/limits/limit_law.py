@@ -55,9 +55,9 @@ def is_limited(nodes, limit):
 
 
 @inlined
-def faded(share, on, dt, time):
-    """Return a share after dt s of its linear change to 1 (on) or 0, which takes ``time`` s."""
-    return min(max(share + (dt if on else -dt) / time, 0.0), 1.0)
+def faded(part, on, dt, time):
+    """Return a part after dt s of its linear change to 1 (on) or 0, which takes ``time`` s."""
+    return min(max(part + (dt if on else -dt) / time, 0.0), 1.0)
 
 
 @inlined
@@ -142,18 +142,18 @@ def bound_motion(cycle, limits, unexpected, q, v):
 
 
 @called
-def clip_posture(nodes, dofs, limits, share, keep, v, a):
+def clip_posture(nodes, dofs, limits, posture_share, keep, v, a):
     """
     Clip the posture's accelerations a (nv,) of active joints to the bounds of motion.
 
-    The position term is clipped first, to a ``share`` of the acceleration limit, and the damping
-    added afterwards: a clipped sum would not damp a posture that cannot be reached.
+    The position term is clipped first, to ``posture_share`` of the acceleration limit, and the
+    damping added afterwards: a clipped sum would not damp a posture that cannot be reached.
     """
     wider = 1.0 / (keep * keep) - 1.0
     for k in range(limits.size):
         limit = limits[k]
         if is_limited(nodes, limit):
             damping = dofs[k].kd * (v[k] - dofs[k].velocity)
-            most = (share + wider) * limit.acceleration
+            most = (posture_share + wider) * limit.acceleration
             a[k] = min(max(a[k] + damping, -most), most) - damping
             a[k] = min(max(a[k], limit.least), limit.greatest)

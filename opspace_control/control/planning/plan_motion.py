@@ -66,7 +66,7 @@ def plan_motion(controller, state, goals, duration, *, timestep=1e-3, gravity=No
         record.q[k], record.v[k] = moving.q, moving.v
         record.effort[k] = effort
         record.acceleration[k] = world.acceleration(effort)
-        record.limited[k], record.truncated[k] = limited, controller.least_eigenvalue == 0.0
+        record.limited[k], record.truncated[k] = limited, not controller.attained
         record.outside[k], record.slipping[k] = world.outside(), world.slipping()
         for e, task in enumerate(tasks):
             record.poses[k, e] = task.pose

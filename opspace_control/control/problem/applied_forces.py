@@ -86,7 +86,7 @@ def find_inverse_cost(data):
 
 
 @inlined
-def share_coefficient(data, w):
+def force_share_rate(data, w):
     """Return c of a row: what its value changes by s."""
     applied, bound_rows = data.scratch.bounded.applied, data.scratch.bounded.bound_rows
     kind = bound_rows.kind[w]
@@ -101,16 +101,16 @@ def share_coefficient(data, w):
 
 
 @rare
-def couple_share(data, w):
+def couple_force_share(data, w):
     """Write c of a row, and add ``c c' / μ`` to its coupling with those before it, and itself."""
     applied, bound_rows = data.scratch.bounded.applied, data.scratch.bounded.bound_rows
-    bound_rows.share[w] = 0.0
+    bound_rows.force_share_rate[w] = 0.0
     if applied.inverse_cost[0] > 0.0:
-        bound_rows.share[w] = share_coefficient(data, w)
-        part = applied.inverse_cost[0] * bound_rows.share[w]
+        bound_rows.force_share_rate[w] = force_share_rate(data, w)
+        part = applied.inverse_cost[0] * bound_rows.force_share_rate[w]
         for x in range(w + 1):
-            bound_rows.gram[w, x] += part * bound_rows.share[x]
-        bound_rows.mobility[w] += part * bound_rows.share[w]
+            bound_rows.gram[w, x] += part * bound_rows.force_share_rate[x]
+        bound_rows.mobility[w] += part * bound_rows.force_share_rate[w]
 
 
 @rare
@@ -119,5 +119,5 @@ def reduce_forces(data, count):
     applied, bound_rows = data.scratch.bounded.applied, data.scratch.bounded.bound_rows
     if applied.inverse_cost[0] > 0.0:
         lost = -applied.inverse_cost[0] * dot_product(
-            bound_rows.multiplier, bound_rows.share, count)
+            bound_rows.multiplier, bound_rows.force_share_rate, count)
         set_force_share(data, 1.0 - min(lost, 1.0) if lost > _ROUNDING else 1.0)

@@ -13,7 +13,7 @@ from opspace_control.control.limits.bounds import (
 )
 from opspace_control.control.limits.contact_forces import add_internal, write_direction
 from opspace_control.control.limits.kinds import ALL_KINDS, FORCE_SHARE, RESTING_KINDS
-from opspace_control.control.problem.applied_forces import couple_share, find_inverse_cost
+from opspace_control.control.problem.applied_forces import couple_force_share, find_inverse_cost
 from opspace_control.control.problem.row_projection import (
     couple_row,
     project_on_constraints,
@@ -43,7 +43,7 @@ def add_row(data, count, k, kind):
         project_on_constraints(data, count)
     if data.cycle.forces_decided:
         add_internal(data, count)
-    couple_share(data, count)
+    couple_force_share(data, count)
     return count + 1
 
 
@@ -52,7 +52,7 @@ def add_share_row(data, count):
     """Add the row of the share of forces that may be reduced; return how many there are then."""
     if find_inverse_cost(data):
         for w in range(count):
-            couple_share(data, w)
+            couple_force_share(data, w)
         count = add_row(data, count, 0, FORCE_SHARE)
     return count
 

@@ -135,7 +135,7 @@ def solve_bounded_problem(data, tau):
             break
     cycle.bound_count = count
     if cycle.singular_active or exceeds_residual(data, t):
-        cycle.least_eigenvalue = 0.0
+        cycle.attained = False
     record_active(data, count)
     solve_nominal_problem(data, count, t)
 

@@ -3,13 +3,13 @@
 """
 What the multiplier of a bound's row does to the joints, to other rows and to the stack.
 
-A bound on the acceleration of joint k is a row ``e_kᵀ q̈``, one on its gravity torque a row
-``∇g_kᵀ q̈``, and one on its effort a row ``A_k q̈``, whose multiplier accelerates joint k alone, with
-the joint's part in planned grip forces, which follow the motion; that of a row on contact forces
+A bound on the acceleration of joint k is a row ``e_kᵀ q̈``, one on its gravity torque a row ``∇g_kᵀ
+q̈``, and one on its effort a row ``A_k q̈``, whose multiplier accelerates joint k alone, with the
+joint's part in planned grip forces, which follow the motion; that of a row on contact forces
 accelerates passive joints alone. One on a distance is a row ``∇dᵀ q̈``. Joint forces of rows on
 efforts, contact forces and distances include the response of passive joints, so that none of these
-exerts a force. The row of the share of applied forces has no joint forces; `couple_share` couples
-it with the others. Constraints have priority over all rows.
+exerts a force. The row of the share of applied forces has no joint forces; `couple_force_share`
+couples it with the others. Constraints have priority over all rows.
 """
 
 import math

@@ -50,7 +50,7 @@ def solve_problem(data, count, t, begin):
     It ``begin``s with the forces without bounds, or with none. The multipliers are in ``f_y``. If
     an active set came to no end, or multipliers are not finite, the problem counts as unsolved:
     active rows are at their bounds then, others may be beyond theirs, and NaN stays. Levels that
-    `solve_levels` gives up are counted where it begins with forces: the last problem is the one
+    `solve_levels` skips are counted where it begins with forces: the last problem is the one
     whose forces are exerted. All are solved alike: with fewer steps for the problem that decides
     which joints rest, joints would begin and cease to rest in every other cycle.
     """
@@ -61,14 +61,14 @@ def solve_problem(data, count, t, begin):
         problem.steps[level + 1] = PROXIMAL_STEPS
     write_bound_softness(data, count)
     start_forces(problem, count, t, begin)
-    changes, levels_skipped = solve_levels(
+    _, ended, levels_skipped = solve_levels(
         Levels(problem.first_rows, problem.steps, problem.G, problem.all_softness, problem.bounds,
                problem.free, DEPENDENT),
         problem.state, problem.factor, problem.order, problem.scratch, problem.f_y)
     finite = True
     for r in range(n):
         finite = finite and math.isfinite(problem.f_y[0, r])
-    if changes < 0 or not finite:
+    if not (ended and finite):
         data.cycle.unsolved += 1
     if begin:
         data.cycle.levels_skipped = levels_skipped

@@ -100,11 +100,11 @@ def displacement_to_goal(e, s, c, preference, threshold):
     near = 2.0 * e / (s + root) if square > 0.0 else -s / c
     displacement = near * min(1.0, s / (_VAGUE * math.sqrt(threshold)))
     if bend > 0.0 and s * s < threshold:
-        share = ((1.0 - smooth_step(s * s / threshold))
-                 * smooth_step(bend / (_CURVATURE * threshold))
-                 * smooth_step(abs(preference) / _PREFERENCE))
+        branch_weight = ((1.0 - smooth_step(s * s / threshold))
+                         * smooth_step(bend / (_CURVATURE * threshold))
+                         * smooth_step(abs(preference) / _PREFERENCE))
         branch = near if preference * near > 0.0 else -(s + root) / c
-        displacement += share * (branch - displacement)
+        displacement += branch_weight * (branch - displacement)
     known = s * s + abs(bend)
     return displacement * known / (known + threshold)
 
@@ -120,8 +120,8 @@ def blend(value, threshold, near, most, apart):
     where a direction is to be controlled ``apart`` above the threshold, too.
     """
     kept = smooth_step(value / threshold)
-    share = max(1.0 - kept, apart * (1.0 - smooth_step(2.0 * value / near - 1.0)))
-    return most * share, 1.0 - most * (1.0 - (1.0 - share) / max(kept, LEAST))
+    control_share = max(1.0 - kept, apart * (1.0 - smooth_step(2.0 * value / near - 1.0)))
+    return most * control_share, 1.0 - most * (1.0 - (1.0 - control_share) / max(kept, LEAST))
 
 
 @rare
@@ -171,7 +171,7 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     beyond = smooth_step(-2.0 * c * e / max(value, _PLAIN * threshold) - 1.0)
     fast = smooth_step(4.0 * abs(undamped) / (s * kd * fastest) - 3.0)
     fast *= 1.0 - smooth_step((value / threshold - 1.0) / (_FAST - 1.0))
-    share, weight = blend(value, threshold, near, most, max(beyond, fast))
+    control_share, weight = blend(value, threshold, near, most, max(beyond, fast))
     rest = demand - undamped + s * (kd * rate + reference) + c * rate * rate
     if beyond > 0.0:
         rest *= 1.0 - beyond
@@ -193,7 +193,7 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     unexpected = dot_product(directions[EXERTED], data.demand.disturbance.unexpected[0],
                              data.demand.disturbance.unexpected.shape[1]) / s
     force = (a - reference - unexpected) / max(LEAST, s)
-    return force + gain * rest, share, weight
+    return force + gain * rest, control_share, weight
 
 
 @rare
@@ -241,18 +241,18 @@ def control_level(data, level, threshold, decomposed, parts, x):
         spread(decomposed.order, used, u)
         for r in range(levels[level + 1]):
             directions[UNIT_FORCE, r] = 0.0
-        force, share, weight = control_direction(
+        force, control_share, weight = control_direction(
             data, level, threshold, values[k], gains[k], demand, u, scale)
         for r in range(levels[level + 1]):
-            directions[SINGULAR_FORCE, r] += share * force * directions[UNIT_FORCE, r]
+            directions[SINGULAR_FORCE, r] += control_share * force * directions[UNIT_FORCE, r]
         for j in range(n):
             if scale[j] > 0.0:
                 directions[CORRECTION, first + j] += (
-                    ((1.0 - weight) * demand - share * values[k] * force) * u[j] / scale[j])
-        if share > 0.0:
+                    ((1.0 - weight) * demand - control_share * values[k] * force) * u[j] / scale[j])
+        if control_share > 0.0:
             data.cycle.singular_active, least = True, 0.0
-        parts[k] = weight * parts[k] + share * force
-        gains[k] += share * (1.0 / max(values[k], _VAGUE * _VAGUE * threshold) - gains[k])
+        parts[k] = weight * parts[k] + control_share * force
+        gains[k] += control_share * (1.0 / max(values[k], _VAGUE * _VAGUE * threshold) - gains[k])
     assemble_modes(decomposed, parts, x)
     return least if least >= threshold else 0.0
 

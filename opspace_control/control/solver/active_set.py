@@ -190,7 +190,8 @@ def activate(program, y, active, count, p):
     Bring row p to the bound that it violates, and make it active.
 
     Bounds whose multipliers would change sign on the way are deactivated. Returns the number of
-    active rows and of those deactivated; the first is negative if no step brings the row there.
+    active rows, that of those deactivated, and whether the row is active: not if no step brings it
+    there.
     """
     forces, column = active.forces, active.column
     state = AT_UPPER if y[p] > program.upper[p] else AT_LOWER
@@ -205,14 +206,14 @@ def activate(program, y, active, count, p):
         solve_upper(active.factor, count, column)
         step, leaving = first_to_leave(active, count, sign)
         if math.isinf(full) and leaving < 0:
-            return -count - 1, changes
+            return count, changes, False
         step = min(step, full)
         add_scaled(forces, -step * sign, column, count)
         own += step
         if full <= step:
             active.state[p] = state
             active.order[count], forces[count] = p, sign * own
-            return count + 1, changes
+            return count + 1, changes, True
         if not dependent:
             missing -= step * pivot
         active.state[active.order[leaving]] = INACTIVE
@@ -249,9 +250,9 @@ def improve_active(program, rows, active, count, f_y):
 
     Returns
     -------
-    int, int
-        The number of active rows, and by how many they changed. If they came to no end within 3 n +
-        10 changes, minus that number minus 1: all rows but some are within their bounds then.
+    int, int, bool
+        The number of active rows, by how many they changed, and whether that came to an end within
+        3 n + 10 changes: if not, some rows are not within their bounds.
 
     """
     f, y = f_y[0], f_y[1]
@@ -267,10 +268,9 @@ def improve_active(program, rows, active, count, f_y):
             if p < 0 or changes >= most:
                 break
             settled = False  # the multipliers of all changes are to be found at once
-            count, dropped = activate(program, y, active, count, p)
+            count, dropped, activated = activate(program, y, active, count, p)
             changes += dropped + 1
-            if count < 0:
-                count = -count - 1
+            if not activated:
                 active.state[p] = REFUSED
         settled = settled or changes >= most
     for r in range(rows):
@@ -279,4 +279,4 @@ def improve_active(program, rows, active, count, f_y):
         r = active.order[k]
         f[r] = active.forces[k]
         y[r] += program.softness[r] * f[r]
-    return count, -changes - 1 if p >= 0 else changes
+    return count, changes, p < 0

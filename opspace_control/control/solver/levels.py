@@ -47,7 +47,7 @@ _MET, _STILL = 1e-9, 1e-5
 # these are eigenvalues of 2.6 and 0.7 of the softness. With an equality from 1e-3 on, at 1.5 of the
 # softness, the motion of a level below jumps by all of its demand there.
 _FREE, _KEPT = 1e-4, 1e-2
-_LEAST = 1e-9  # of the share that is kept: a width beyond any motion
+_LEAST = 1e-9  # of the part that is kept: a width beyond any motion
 
 # Slack of bounds that lower levels have beyond what is attained, in parts of the terms of a value:
 # rounding. Without it 63 of 850 problems of a trotting quadruped leave a level no point, with 1e-14
@@ -92,7 +92,8 @@ def solve_steps(problem, program, level, current, before, step, f_y):
     """
     Solve a level by proximal steps.
 
-    Return the changes of its active set as `solve_levels`, and whether a residual is left.
+    Return by how many rows its active set changed, whether that came to an end, and whether a
+    residual is left.
     """
     first, last, f, y = problem.first_rows[level], problem.first_rows[level + 1], f_y[0], f_y[1]
     lasting, total, ended, residual = problem.softness[LASTING], 0, True, False
@@ -104,9 +105,9 @@ def solve_steps(problem, program, level, current, before, step, f_y):
             shift = (program.softness[r] - lasting[r]) * before[r]
             program.lower[r] = problem.bounds[0, r] + shift
             program.upper[r] = problem.bounds[1, r] + shift
-        count, changes = improve_active(program, last, current, count, f_y)
-        ended = ended and changes >= 0
-        total += changes if changes >= 0 else -changes - 1
+        count, changes, at_end = improve_active(program, last, current, count, f_y)
+        ended = ended and at_end
+        total += changes
         residual = moves = False
         remaining = float(steps - 1 - k)
         for r in range(last):
@@ -122,7 +123,7 @@ def solve_steps(problem, program, level, current, before, step, f_y):
             break
     for r in range(first, last):
         y[r] -= (program.softness[r] - lasting[r]) * f[r]
-    return total if ended else -total - 1, residual
+    return total, ended, residual
 
 
 @rare
@@ -158,9 +159,9 @@ def tighten_bounds(program, active, first, last, step, f_y):
     for r in range(first):
         if not (is_bound(active[r]) and abs(step[r]) > _FREE * abs(f[r])):
             continue
-        share = smooth_step(
+        kept = smooth_step(
             math.log(abs(step[r]) / (_FREE * abs(f[r]))) / math.log(_KEPT / _FREE))
-        width = (1.0 / max(share, _LEAST) - 1.0) * motion * unit_of_row(program.G, r)
+        width = (1.0 / max(kept, _LEAST) - 1.0) * motion * unit_of_row(program.G, r)
         if active[r] == AT_UPPER:
             program.upper[r] = y[r]
             program.lower[r] = max(program.lower[r], y[r] - width)
@@ -204,9 +205,9 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
 
     Returns
     -------
-    int, int
-        By how many rows the active sets changed in all; negative, minus 1, if one of them came to
-        no end. And how many levels are given up.
+    int, bool, int
+        By how many rows the active sets changed in all, whether all of them came to an end, and how
+        many levels are skipped.
 
     """
     first_rows, steps, G, softness, bounds, free, dependent = problem
@@ -223,9 +224,10 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
             above[r] = before[r]
             soft[r] += softness[PROXIMAL, r] if r >= first else 0.0
         current = ActiveSet(active[level], factor, order, scratch[4], scratch[5])
-        changes, residual = solve_steps(problem, program, level, current, before, step, f_y)
-        ended = ended and changes >= 0
-        total += changes if changes >= 0 else -changes - 1
+        changes, at_end, residual = solve_steps(
+            problem, program, level, current, before, step, f_y)
+        ended = ended and at_end
+        total += changes
         for r in range(first, last):
             lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         if any_refused(active[level], first):
@@ -238,4 +240,4 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
         settle(program, active[level], first, last, f_y)
         if steps[level] > 1 and residual:
             tighten_bounds(program, active[level], first, last, step, f_y)
-    return total if ended else -total - 1, levels_skipped
+    return total, ended, levels_skipped

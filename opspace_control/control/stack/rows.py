@@ -194,6 +194,7 @@ def resolve_tasks(cycle, demand, results, scratch, data):
     """Turn accelerations into forces, level by level; predict the constraint reactions."""
     cycle.least_eigenvalue = resolve_forces(
         results.stack, scratch, demand.levels, cycle.singularity_threshold, data)
+    cycle.attained = cycle.least_eigenvalue != 0.0
     predict_reactions(cycle, results, scratch, 6 * demand.constraints.size)
 
 

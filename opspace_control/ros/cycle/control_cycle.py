@@ -26,7 +26,7 @@ class ControlCycle(RobotCycle):
         super().__init__(Servo(controller, StateInput(controller.model, odometry)), logger)
         self._step = self.servo.step
         self._law = [controller._cycle[name] for name in (
-            'limited', 'unsolved', 'levels_skipped', 'least_eigenvalue')]
+            'limited', 'unsolved', 'levels_skipped', 'attained', 'least_eigenvalue')]
         self._output = CommandOutput(self.servo, command, publish)
         self.reset()
 

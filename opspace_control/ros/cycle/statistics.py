@@ -29,7 +29,8 @@ class CycleStatistics:
         self._count = self._cut = self._singular = self._unsolved = self._skipped = 0
         self._least = np.inf
 
-    def count(self, now, stamp, delay, limited, unsolved, levels_skipped, least_eigenvalue):
+    def count(self, now, stamp, delay, limited, unsolved, levels_skipped, attained,
+              least_eigenvalue):
         """
         Count a cycle at the steady time ``now``, s, for a joint state of a stamp, ns.
 
@@ -45,7 +46,7 @@ class CycleStatistics:
         self._unsolved += unsolved > 0
         self._skipped += levels_skipped > 0
         self._least = min(self._least, least_eigenvalue)
-        self._singular += least_eigenvalue == 0.0
+        self._singular += not attained
 
     def age(self, now):
         """Return the time since the last cycle, s, inf before the first."""
@@ -55,15 +56,15 @@ class CycleStatistics:
         """
         Return the statistics since the last call, a dict, and start over.
 
-        It has ``cycles``, ``limited`` (cycles with an effort at its limit), ``singular`` (cycles
-        with truncated directions), ``unsolved`` (cycles whose problem of limits was not solved),
-        ``levels_skipped`` (cycles in which it was solved without some levels of tasks) and
-        ``least_eigenvalue`` of the scaled Λ⁻¹ (inf without tasks or cycles). With cycles also the
-        periods ``min``, ``mean``, ``max`` and ``p99`` in s, and ``missed``: joint states without a
-        cycle, by their time stamps; with repeated stamps a lower bound; ``hold``, for which an
-        effort acts: the median of the steps between stamps, s, the mean period without any; and
-        ``delay``, the median time from a stamp to the end of its cycle, s, None where stamps are
-        not of this machine's clock.
+        It has ``cycles``, ``limited`` (cycles with an effort at its limit), ``singular`` (cycles in
+        which tasks did not get all of their accelerations), ``unsolved`` (cycles whose problem of
+        limits was not solved), ``levels_skipped`` (cycles in which it was solved without some
+        levels of tasks) and ``least_eigenvalue`` of the scaled Λ⁻¹ (inf without tasks or cycles).
+        With cycles also the periods ``min``, ``mean``, ``max`` and ``p99`` in s, and ``missed``:
+        joint states without a cycle, by their time stamps; with repeated stamps a lower bound;
+        ``hold``, for which an effort acts: the median of the steps between stamps, s, the mean
+        period without any; and ``delay``, the median time from a stamp to the end of its cycle, s,
+        None where stamps are not of this machine's clock.
         """
         facts = {'cycles': self._count, 'limited': self._cut, 'singular': self._singular,
                  'unsolved': self._unsolved, 'levels_skipped': self._skipped,

@@ -141,9 +141,9 @@ def singular_in_words(controller, facts, values):
     for key in _LOST, _TRUNCATED:
         if values.get(key, 'none') != 'none':
             return f'Directions of the tasks are singular: {values[key]}.'
-    if controller.least_eigenvalue == 0.0 and controller.active_limits:
+    if not controller.attained and controller.active_limits:
         return f'Joints at their limits leave the tasks fewer directions: {values[_AT_LIMITS]}.'
-    last = '; the last one had none' if controller.least_eigenvalue > 0.0 else ''
+    last = '; the last one had none' if controller.attained else ''
     return (f'{facts["singular"]} of {facts["cycles"]} cycles had singular directions of the '
             f'tasks{last}.')
 

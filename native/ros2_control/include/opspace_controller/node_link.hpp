@@ -51,7 +51,7 @@ struct Entry {
   std::int64_t result, trip, fault;  // a fault to report, or opspace::Servo::no_trip
   std::int64_t dof;  // of the fault
   double effort;     // that was not finite
-  std::int64_t limited, unsolved, levels_skipped;
+  std::int64_t limited, unsolved, levels_skipped, attained;
   double least_eigenvalue;
 };
 
@@ -114,6 +114,7 @@ class NodeLink {
   bool lost_ = false;
   const bool* known_ = nullptr;
   const double *last_good_ = nullptr, *release_time_ = nullptr, *effort_ = nullptr;
+  const bool* attained_ = nullptr;
   const double* least_eigenvalue_ = nullptr;
   const std::int64_t *limited_ = nullptr, *unsolved_ = nullptr, *skipped_ = nullptr;
 };
