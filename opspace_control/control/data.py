@@ -211,7 +211,7 @@ class AppliedForces(NamedTuple):
     force: np.ndarray = 'k'  # f_a, N and N m
     compensation: np.ndarray = 'k zeros'  # forces of tasks above that compensate for f_a
     effort: np.ndarray = 'nv'  # w, efforts of drives for both
-    reaction: np.ndarray = '6c'  # what contacts bear of them
+    reaction: np.ndarray = '6c'  # of contacts to them
     inverse_cost: np.ndarray = '1 zeros'  # 1/μ of their share
 
 

@@ -20,9 +20,9 @@ class Contact(Constraint):
     A link in contact with the ground, [WPO15].
 
     Engaged, it constrains the link to its present pose and disables the link's tasks. A controller
-    with `JointLimits` keeps its force within bounds, `write_contact_bounds`, and tasks give way to
-    them in order of priority; one without does not: see `load` and `slip`. Raises a ControlError
-    for an argument that cannot be used.
+    with `JointLimits` keeps its force within bounds, `write_contact_bounds`, and tasks have
+    residuals in order of priority; one without does not: see `load` and `slip`. Raises a
+    ControlError for an argument that cannot be used.
 
     Parameters
     ----------

@@ -148,8 +148,9 @@ def _unmodelled_forces(controller, moving, state, commanded):
     active = moving & ~controller.passive & ~controller.locked
     force = np.where(active, commanded - parts['gravity'] - parts['grasp'], 0.0)
     limits = controller.effort_limits
-    share = abs(force) / np.where(np.isfinite(limits) & (limits > 0.0), limits, 1.0)
-    chosen = [k for k in np.argsort(-share) if share[k] > max(_SMALL * share.max(), _NOTHING)]
+    effort_share = abs(force) / np.where(np.isfinite(limits) & (limits > 0.0), limits, 1.0)
+    chosen = [k for k in np.argsort(-effort_share)
+              if effort_share[k] > max(_SMALL * effort_share.max(), _NOTHING)]
     if chosen:
         yield ('The drives push against friction, a contact or a weight that the model does not '
                'have, N·m or N: ' + ', '.join(

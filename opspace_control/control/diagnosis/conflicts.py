@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Directions that tasks give up: singular ones, and conflicts with tasks above."""
+"""Directions that tasks do not get: singular ones, and conflicts with tasks above."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from opspace_control.tasks.arguments import AXES
 
 # Smaller components of a direction are not reported.
 _SMALL = 0.05
-# A direction met by this part is not given up.
+# A direction met by this part is not reported.
 _MET = 0.999
 
 
@@ -32,7 +32,7 @@ class TruncatedDirection:
     nothing, and so is not applied. A task of joints has one 'joints' for all."""
 
     def __str__(self):
-        words = ', '.join(f'{share:+.2g} {task} {axis}' for (task, axis), share
+        words = ', '.join(f'{part:+.2g} {task} {axis}' for (task, axis), part
                           in self.wrench.items())
         why = 'determined by tasks above' if self.conflict else 'nothing can move so'
         return f'{words} (priority {self.priority}, {100.0 * self.met:.0f} % met: {why})'

@@ -265,7 +265,7 @@ def share_gradient(grasp, grips, R, active, column, scratch, wrench):
 
 @inlined
 def exert_grips(grasp, grips, active, reaction, gripped, exerted):
-    """Write what joints exert at the constraints of a grasp, ``λ + h``: the grips then bear −h."""
+    """Write what joints exert at the constraints of a grasp: ``λ + h``; grips react with −h."""
     for k in range(grasp.first, grasp.end):
         if grips[k].constraint >= 0:
             first = 6 * grips[k].constraint

@@ -30,7 +30,7 @@ from opspace_control.control.singular.direction_motion import SINGULAR_FORCE
 from opspace_control.control.solver.semidefinite import fit_coordinates, solve_transposed
 from opspace_control.tasks.specification_law import row_activation
 
-# α: tasks and posture give way only where no internal force keeps a bound. Over the states of
+# α: tasks and posture have residuals only where no internal force keeps a bound. Over the states of
 # `test_contact_forces.py` tasks miss at most 1 % of what they want more than the dense optimum with
 # 1e3 and 1e4, up to 200 % with 100 and ten times that with 10; with 1e6 rounding leaves 1e-5 of the
 # weight beyond bounds.

@@ -24,7 +24,7 @@ class DistanceLimits:
 
     A pair of shapes never approaches faster than ``acceleration`` can stop it at its margin, by the
     law of `JointLimits`, at whatever distance it has to begin to brake.
-    Tasks and posture give way; limits of joints' motion are on the same level.
+    They are above tasks and posture; limits of joints' motion are on the same level.
 
     With a gain η, ``repulsion``, the pair has the potential ``½ η (1/ρ − 1/ρ₀)²`` of [K86], too, at
     distances ρ below ρ₀, ``repulsion_influence``. Its forces move the joints in the null space of

@@ -3,8 +3,9 @@
 """
 Limits of gravity torques g_k(q), kept as limits of positions are.
 
-Of the joint of a branch whose weight drives alone are sure to bear. In grasps that are planned, the
-branch has its grips' shares of the objects' weights, and g_k includes internal forces.
+Joints have one that support a branch whose weight drives alone are sure to support. In grasps that
+are planned, the branch has its grips' shares of the objects' weights, and g_k includes internal
+forces.
 
 A joint whose gravity torque takes all its effort cannot brake. So g_k has a limit of its own, a
 little below the effort limit, and approaches it at most so fast that it can stop there, by a row
@@ -120,7 +121,7 @@ def has_passive_beyond(nodes, node):
 @inlined
 def is_open_branch(nodes, supports, constraints, node):
     """
-    Return whether the branch beyond a joint has no passive joint and is held by nothing else.
+    Return whether the branch beyond a joint has neither passive joints nor constraints to others.
 
     A constraint of two links beyond it, such as hands at one object, is part of the branch.
     """
@@ -133,7 +134,7 @@ def is_open_branch(nodes, supports, constraints, node):
 @inlined
 def supports_branch(cycle, robot, constraints, node):
     """
-    Return whether the drive of a joint has to bear the weight of its branch, whatever holds it.
+    Return whether the drive of a joint has to support its branch, whatever else supports it.
 
     Nothing else does in an open branch, nor where grips are planned. A contact of a robot that
     floats may: it is not counted on, since its force may be as small as its bounds allow.

@@ -41,7 +41,7 @@ class Kind(NamedTuple):
     """One of `QUANTITIES`."""
     softness: float
     """In the level of the bounds, in parts of a row's own mobility. The ratio of two of them
-    decides which row gives way where not both can be kept."""
+    decides which row has the residual where not both can be kept."""
     softness_below_effort: float
     """The same where the joint's own effort limit has a row."""
     rests: bool
@@ -51,9 +51,9 @@ class Kind(NamedTuple):
     contacts, which have `BOUND_NAMES`, and of the share of forces, which is none of these."""
 
 
-# The acceleration that the law counts on to brake gives way first, then positions and velocities of
+# The acceleration that the law counts on to brake is the softest, then positions and velocities of
 # joints whose own effort limit has a row, then positions, velocities, gravity torques and distances
-# of shapes; contact forces and efforts, which are physical, come last.
+# of shapes; contact forces and efforts, which are physical, are the hardest.
 KIND_TABLE = {
     EFFORT: Kind(JOINT_FORCE, 0.0, 0.0, False, 'effort'),
     MOTION: Kind(JOINT_ACCELERATION, 1e-6, 1e-4, True, ''),

@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Forces of force control give way where efforts or contact forces reach their limits.
+Forces of force control are reduced where efforts or contact forces reach their limits.
 
 The environment balances them: they take effort, move nothing, and no task needs them to move. So
 the problem decides one more unknown, their share s from 0 to 1. It minimises
@@ -9,10 +9,10 @@ the problem decides one more unknown, their share s from 0 to 1. It minimises
     ½ |q̈ − q̈_ref|²_A + ½ μ (s − 1)²,    μ = ε wᵀ A⁻¹ w,
 
 and a row's value changes by c s: that of an effort by c = w_k, w being all that drives exert for
-these forces (with contacts and grips, which bear them, too), that of a contact force by what the
-contact bears of them. So a multiplier of one row changes the value of another by ``c c' / μ`` more.
-Tasks above compensate for forces below, see `resolve_forces`: what they exert for that has the
-same share, and moves joints. Forces against disturbances are not reduced: what they balance is
+these forces (for the reactions of contacts and grips, too), that of a contact force by the reaction
+of the contact to them. So a multiplier of one row changes the value of another by ``c c' / μ``
+more. Tasks above compensate for forces below, see `resolve_forces`: what they exert for that has
+the same share, and moves joints. Forces against disturbances are not reduced: what they balance is
 there whatever the drives exert, as the weight is.
 """
 
@@ -23,8 +23,8 @@ from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.responses import project_torques
 from opspace_control.spatial.dense import dot_product
 
-# ε: the force gives way, not the posture, since a force needs its effort for good and a motion of
-# the null space relieves a drive for a moment only. Where a fifth of a force of 200 N has to go,
+# ε: the force is reduced, not the posture, since a force needs its effort for good and a motion of
+# the null space reduces it for a moment only. Where a fifth of a force of 200 N has to go,
 # this accelerates the null space of an arm by 0.04 to 0.09 rad/s², ten times as much by 0.4 to 0.9
 # and a thousand times by 34 to 66. At a tenth of it the condition of the problem's matrix grows.
 SHARE_COST = 1e-3

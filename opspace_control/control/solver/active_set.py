@@ -36,7 +36,7 @@ from opspace_control.spatial.dense import add_scaled, dot_product
 # multiplier counted by the most that it can do to the row: rounding leaves some 1e-15 of them. With
 # multipliers of rows that contradict each other that is more than the motion's part, but rounding
 # goes by it: with this part of ``√G_rr |q̈ − q̈_ref|_A`` and 1e-14 of the terms, five of 2,000 random
-# problems give up a level instead of one, and bounds are passed by no less.
+# problems skip a level instead of one, and bounds are passed by no less.
 VIOLATED = 1e-12
 
 

@@ -32,7 +32,7 @@ from opspace_control.spatial.eigen import smooth_step
 
 # The least softness of a level's rows while the level itself is solved, in parts of their diagonal
 # entries. It decides what counts as attainable: a direction of which the levels above leave less is
-# given up. Multipliers of residuals grow as its reciprocal, and with them rounding: over 1,000
+# not. Multipliers of residuals grow as its reciprocal, and with them rounding: over 1,000
 # random problems, a fifth of them with dependent rows, lower levels change upper residuals by at
 # most 2e-3 of them with 1e-6, 5e-2 with 1e-7 and 0.23 with 1e-8 (at the median 3e-9, 2e-8, 2e-8).
 ATTAINABLE = 1e-6
@@ -189,7 +189,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     """
     Solve all levels, the highest first.
 
-    If rounding leaves a level no point that keeps the bounds above it, it is given up.
+    A level is skipped if rounding leaves it no point that keeps the bounds above it.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ What the levels above leave of a level is its Schur complement in G. Where that 
 the level's rows are turned to its eigenvectors, and the row of the eigenvalue λ gets the softness
 ``δ = λ (1/φ(λ) − 1)``. So its multiplier is ``φ / λ`` times the acceleration, bounded and
 continuous, and zero where λ is 0. Levels below see ``(G + diag δ)⁻¹`` of those above, so they get
-as much of the direction as this one gives up.
+as much of the direction as this one does not attain.
 """
 
 import math
