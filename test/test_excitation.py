@@ -72,3 +72,7 @@ def test_what_is_refused():
         exciting_motion(model, middle_posture(model), effort=1e-3)
     with pytest.raises(ControlError, match='fixed base'):
         exciting_motion(sample('planar_3r', True).model, np.zeros(10))
+    for wrong in ({'duration': 0.0}, {'timestep': -1e-3}, {'speed': 1.1}, {'effort': np.nan},
+                  {'reach': (1.0, -0.1)}, {'home': np.zeros(3)}):
+        with pytest.raises(ControlError, match=f'excitation: {next(iter(wrong))} = '):
+            exciting_motion(model, **{'home': middle_posture(model), **wrong})

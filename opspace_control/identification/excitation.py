@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.control.planning.plan import Plan
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
@@ -94,11 +95,15 @@ def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, s
     Raises
     ------
     ControlError
-        If home is not within the limits by 0.1 rad or 0.01 m, or the efforts there not
-        within theirs, or no motion is clear.
+        If a number is not one of these, home is not within the limits by 0.1 rad or 0.01 m, or the
+        efforts there not within theirs, or no motion is clear.
 
     """
-    home = np.asarray(home, float)
+    home = checked(home, 'excitation: home', ControlError, (model.nq,))
+    for name, value, highest in (('duration', duration, np.inf), ('timestep', timestep, np.inf),
+                                 ('speed', speed, 1.0), ('effort', effort, 1.0)):
+        checked(value, f'excitation: {name}', ControlError, above=0.0, highest=highest)
+    checked(reach, 'excitation: reach', ControlError, (2,), lowest=0.0)
     if model.floating_base or (model.q_index < 0).any():
         raise ControlError('Only joints of one coordinate on a fixed base are excited.',
                            cure='Fix the base, such as on a stand.')
