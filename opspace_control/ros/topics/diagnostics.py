@@ -100,7 +100,7 @@ class Diagnostics(Part):
             'efforts at their rate limit': str(self._cycle.rate_limited),
             'cycles with singular directions': str(facts['singular']),
             'cycles with unsolved limits': str(facts['unsolved']),
-            'cycles that gave up tasks': str(facts['levels_skipped']),
+            'cycles that skipped tasks': str(facts['levels_skipped']),
             'passive joints': named_dofs(self._controller.model, self._controller.passive),
             'locked joints': named_dofs(self._controller.model, self._controller.locked),
             **sensors.facts(self._controller)[0],
