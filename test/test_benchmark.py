@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from opspace_control.cli.robots import demo_robot
+from opspace_control.collision.enclosing import surface_of
 from opspace_control.share import share_directory
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
@@ -350,16 +351,45 @@ def test_the_judge_of_distances_misses_no_pair_that_approaches():
     assert least < 0.05
 
 
-def test_the_peer_of_distances_may_be_missing(module, monkeypatch, capsys):
+def test_peers_of_distances_may_be_missing(module, monkeypatch, capsys):
     pytest.importorskip('mujoco')
-    monkeypatch.setitem(sys.modules, 'placo', None)
+    for name in ('placo', 'oscbf_peer'):
+        monkeypatch.setitem(sys.modules, name, None)
     peers = module('distance_peers')
     peers.main()
-    assert 'placo is not installed' in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert 'placo is not installed' in told and 'oscbf_peer is not installed' in told
     near, far = (np.array([5e-4, 5e-3]), 9e-3, 0, np.full(3, 1e-4)), (
         np.array([5e-3, 5e-2]), -2e-3, 4, np.full(3, 2e-4))
     assert peers.table({'one': [near, far], 'other': [far]}).splitlines()[-2:] == [
         '| one | 1 | 2 | -2.00 | 4 | 150 |', '| other | 0 | 1 | -2.00 | 4 | 200 |']
+
+
+def test_targets_of_hands_move_at_bounded_speeds(module):
+    goals = module('hand_goals')
+    start, goal = np.eye(4), np.eye(4)
+    goal[:3, 3] = [0.3, 0.0, -0.4]
+    goal[:3, :3] = matrix_from_quaternion(np.array([0.0, 0.0, np.sin(0.4), np.cos(0.4)]))
+    way = goals.Way(start, goal)
+    np.testing.assert_allclose(way.pose(0.0), start)
+    np.testing.assert_allclose(way.pose(5.0), goal, atol=1e-12)
+    twist = way.twist(0.2)
+    assert np.linalg.norm(twist[:3]) == pytest.approx(goals.SPEED)
+    np.testing.assert_allclose(twist[3:], [0.0, 0.0, 0.8], atol=1e-12)
+    np.testing.assert_allclose(way.pose(0.3)[:3, 3], 0.3 * twist[:3])
+    assert not way.twist(1.5).any()
+
+
+def test_spheres_of_the_peer_contain_the_shapes(module):
+    pytest.importorskip('frax')
+    peer, hands = module('oscbf_peer'), module('hand_goals').Hands(demo_robot('dual_arm'))
+    shapes = {shape.name: shape for shape in hands.collision.shapes}
+    for name, cells in (('torso', (2, 2, 3)), ('l_upper_arm', 2), ('torso/3', 1)):
+        centers, radius = peer.cover(shapes[name], cells)
+        assert len(centers) == np.prod(cells)
+        points = surface_of(shapes[name])
+        away = np.linalg.norm(points[:, None] - centers, axis=2).min(axis=1)
+        assert 0.95 * radius < away.max() <= radius + 1e-9
 
 
 def test_the_table_of_distances_counts_goals(module):
