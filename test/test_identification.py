@@ -79,12 +79,12 @@ class TestArms:
 
     def test_conditioning_is_told(self, found):
         model, _, result = found
-        share = result.conditioning.share
+        resolution = result.conditioning.resolution
         bodies = 10 * len(result.bodies)
         # The mass of a body that turns about a fixed vertical axis moves nothing.
-        assert share[0] == pytest.approx(0.0, abs=1e-12)
-        assert result.conditioning.rank < result.conditioning.parameters < len(share)
-        np.testing.assert_allclose(share[bodies:][np.tile(model.active, 2)], 1.0, atol=1e-6)
+        assert resolution[0] == pytest.approx(0.0, abs=1e-12)
+        assert result.conditioning.rank < result.conditioning.parameters < len(resolution)
+        np.testing.assert_allclose(resolution[bodies:][np.tile(model.active, 2)], 1.0, atol=1e-6)
         assert 1.0 < result.conditioning.condition < 1e4
 
 

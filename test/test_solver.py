@@ -368,7 +368,7 @@ def test_a_bound_against_a_residual_comes_free_continuously():
     assert abs(np.diff(motions)).max() < 0.2
 
 
-def test_levels_that_are_given_up_are_told():
+def test_levels_that_are_skipped_are_told():
     """Rows that contradict each other and combine those above, some of which rounding defeats."""
     levels_skipped = 0
     for seed in range(2000):

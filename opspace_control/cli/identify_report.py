@@ -9,7 +9,7 @@ from opspace_control.identification.regressor import PARAMETERS
 
 _DIGITS = 4  # significant: friction changes by more from day to day
 _PLACES = (0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)  # of an inertia, as parameters have it
-# A parameter that has less of a share in what is told has no influence of its own.
+# A parameter of less resolution has no influence of its own.
 _NONE = 1e-6
 
 
@@ -87,10 +87,10 @@ def _changed(before, after, deviation, identified, scale):
 
 def _without_influence(found):
     """Return lines about the inertial parameters that no combination has."""
-    share = found.conditioning.share[:10 * len(found.bodies)].reshape(-1, 10)
+    resolution = found.conditioning.resolution[:10 * len(found.bodies)].reshape(-1, 10)
     idle = [f'{body.link} ({" ".join(np.array(PARAMETERS)[row < _NONE])})'
-            for body, row in zip(found.bodies, share, strict=True) if (row < _NONE).any()]
-    combined = int(((share >= _NONE) & (share < 1.0 - _NONE)).sum())
+            for body, row in zip(found.bodies, resolution, strict=True) if (row < _NONE).any()]
+    combined = int(((resolution >= _NONE) & (resolution < 1.0 - _NONE)).sum())
     lines = [f'  Without influence on the efforts: {", ".join(idle)}'] if idle else []
     if combined:
         lines.append(f'  {combined} inertial parameters are told in combinations with others only.')

@@ -61,8 +61,8 @@ def _best_cut(points):
     best, least = (), np.inf
     for axis in _principal_axes(points).T:
         along = few @ axis
-        for share in _CUTS:
-            place = along.min() + share * np.ptp(along)
+        for part in _CUTS:
+            place = along.min() + part * np.ptp(along)
             halves = few[along <= place + _OVERLAP], few[along >= place - _OVERLAP]
             if min(map(len, halves)) > 10:
                 volume = sum(enclose(half, turns=_FEW_TURNS).volume for half in halves)

@@ -63,13 +63,13 @@ def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0, *, surfaces
     sampled = search.sample(list(numbers.values()), samples, seed)
     carriers = _carriers(robot)
     excluded = {}
-    for pair, share, distance, where in zip(numbers, *sampled, strict=True):
+    for pair, overlapping, distance, where in zip(numbers, *sampled, strict=True):
         first, second = nodes = _bodies(robot, pair)
         if carriers.get(first) == second or carriers.get(second) == first:
             excluded[pair] = ADJACENT
         elif pair in disabled:
             excluded[pair] = SRDF
-        elif share >= _ALWAYS:
+        elif overlapping >= _ALWAYS:
             excluded[pair] = ALWAYS
         elif distance > _FAR:
             if search.descend(numbers[pair], nodes, where, distance) > _FAR:

@@ -5,7 +5,7 @@ The nearest of the pairs of shapes that may touch.
 
 The nearest points of two flat faces jump when the faces turn, so bounds on the least distance alone
 would let them rattle: their `features` that are nearly as near are near pairs, too. The bound of a
-feature has a ``share`` that is 0 where it begins to count, so that no bound appears at once.
+feature has a ``bound_share`` that is 0 where it begins to count, so that no bound appears at once.
 """
 
 import math
@@ -58,19 +58,19 @@ def keep_urgent(near, count, last, likely):
 
 
 @inlined
-def complete(a, b, k, feature, share, braking, states, found):
+def complete(a, b, k, feature, bound_share, braking, states, found):
     """Write which pair a near one is, what the motion of the world does to it, and its speeds."""
     found.pair, found.feature, found.nodes[0], found.nodes[1] = k, feature, a.node, b.node
     points, normal = found.points, found.normal
     found.world_rate = (world_velocity(a, points[0], normal) - world_velocity(b, points[1], normal))
     allowed, _ = braking_speed(
         found.distance - braking.margin, braking.acceleration, braking.approach_rate)
-    wider = (1.0 / (share * share) - 1.0) * braking.acceleration / braking.return_rate
+    wider = (1.0 / (bound_share * bound_share) - 1.0) * braking.acceleration / braking.return_rate
     margin = allowed + wider + found.world_rate + (
         body_velocity(a, states, points[0], normal) - body_velocity(b, states, points[1], normal))
-    found.bound_share, found.speed_margin = share, margin
+    found.bound_share, found.speed_margin = bound_share, margin
     if 2.0 * margin > braking.furthest:
-        found.bound_share = share * max(2.0 - 2.0 * margin / braking.furthest, 0.0)
+        found.bound_share = bound_share * max(2.0 - 2.0 * margin / braking.furthest, 0.0)
 
 
 @inlined
@@ -155,9 +155,9 @@ def keep_feature(k, feature, a, b, collision, states, braking, search):
     """Keep a feature that has been found in the last of the near pairs, as `keep_features`."""
     near, (count, last, most, likely) = collision.near, search
     least = collision.scratch.least[0]
-    share = share_of(near[count], least, collision.zone[0])
-    if share > 0.0:
-        complete(a, b, k, feature, share, braking, states, near[count])
+    bound_share = share_of(near[count], least, collision.zone[0])
+    if bound_share > 0.0:
+        complete(a, b, k, feature, bound_share, braking, states, near[count])
         if near[count].speed_margin < most:
             count, last, most = keep_urgent(near, count, last, likely)
     return count, last, most

@@ -47,18 +47,18 @@ def move_center(points, e, supports, nodes, states):
                 s.F[r, k] = s.FP[r, k] = 0.0
         if supports[i, e] & COUNTS == 0:
             continue
-        share, c, V, A = nodes[i].mass / point.mass, s.c, s.V, s.A
+        mass_share, c, V, A = nodes[i].mass / point.mass, s.c, s.V, s.A
         x = V[0] + V[4] * c[2] - V[5] * c[1]
         y = V[1] + V[5] * c[0] - V[3] * c[2]
         z = V[2] + V[3] * c[1] - V[4] * c[0]
         for r in range(3):
-            p[r] += share * c[r]
-        v[0] += share * x
-        v[1] += share * y
-        v[2] += share * z
-        a[0] += share * (A[0] + A[4] * c[2] - A[5] * c[1] + V[4] * z - V[5] * y)
-        a[1] += share * (A[1] + A[5] * c[0] - A[3] * c[2] + V[5] * x - V[3] * z)
-        a[2] += share * (A[2] + A[3] * c[1] - A[4] * c[0] + V[3] * y - V[4] * x)
+            p[r] += mass_share * c[r]
+        v[0] += mass_share * x
+        v[1] += mass_share * y
+        v[2] += mass_share * z
+        a[0] += mass_share * (A[0] + A[4] * c[2] - A[5] * c[1] + V[4] * z - V[5] * y)
+        a[1] += mass_share * (A[1] + A[5] * c[0] - A[3] * c[2] + V[5] * x - V[3] * z)
+        a[2] += mass_share * (A[2] + A[3] * c[1] - A[4] * c[0] + V[3] * y - V[4] * x)
 
 
 @inlined
@@ -78,8 +78,8 @@ def spread_force(points, e, supports, nodes, wrench, responds, states):
     for i in range(nodes.size):
         if supports[i, e] & COUNTS == 0:
             continue
-        share, s = nodes[i].mass / points[e].mass, states[i]
-        x, y, z = share * wrench[0], share * wrench[1], share * wrench[2]
+        mass_share, s = nodes[i].mass / points[e].mass, states[i]
+        x, y, z = mass_share * wrench[0], mass_share * wrench[1], mass_share * wrench[2]
         add_force(s.c, x, y, z, s.f)
         if responds[i]:
             add_force(s.c, x, y, z, s.z)
@@ -116,9 +116,9 @@ def center_of_mass(model, state, frame=None):
     kinematics.move(nodes, state.q, state.v, np.zeros(model.nv), states, points)
     jacobian = nan_filled((6 * bodies.size, model.nv))
     kinematics.fill_jacobian(nodes, states, points, find_supports(nodes, points), jacobian)
-    shares = mass[bodies] / mass.sum()
-    return (shares @ points['p'] + model.origin(state),
-            np.tensordot(shares, jacobian.reshape(-1, 6, model.nv)[:, :3], 1))
+    mass_shares = mass[bodies] / mass.sum()
+    return (mass_shares @ points['p'] + model.origin(state),
+            np.tensordot(mass_shares, jacobian.reshape(-1, 6, model.nv)[:, :3], 1))
 
 
 def momentum(model, state, point=(0.0, 0.0, 0.0)):

@@ -36,9 +36,9 @@ def apply_at_center(nodes, states, supports, e, mass, wrench):
     """Add a force at a centre of mass to ``z`` of its bodies, in proportion to their masses."""
     for i in range(nodes.size):
         if supports[i, e] & COUNTS:
-            share = nodes[i].mass / mass
-            add_force(states[i].c, share * wrench[0], share * wrench[1], share * wrench[2],
-                      states[i].z)
+            mass_share = nodes[i].mass / mass
+            add_force(states[i].c, mass_share * wrench[0], mass_share * wrench[1],
+                      mass_share * wrench[2], states[i].z)
 
 
 @called

@@ -197,13 +197,14 @@ def _shrunk(model, home, motion, effort, clearance, looks, stride):
     limits = np.maximum(effort * model.effort_limits, np.finfo(float).tiny)
     for _ in range(_SHRINKS):
         q = home + motion[0][:, order]
-        share = abs(_efforts(model, *(values[::stride] for values in (q, *motion[1:])))) / limits
-        strained = share.max(axis=0) > _SAMPLED
+        efforts = _efforts(model, *(values[::stride] for values in (q, *motion[1:])))
+        effort_share = abs(efforts) / limits
+        strained = effort_share.max(axis=0) > _SAMPLED
         if not strained.any() and (clearance is None or all(map(clearance, q[looks]))):
             return motion
         motion = [_SHRINK * values for values in motion]
-    joint = model.dof_names[int(share.max(axis=0).argmax())]
+    joint = model.dof_names[int(effort_share.max(axis=0).argmax())]
     raise ControlError(
-        f"'{joint}' needs {share.max():.0%} of the effort that it may use." if strained.any()
+        f"'{joint}' needs {effort_share.max():.0%} of the effort that it may use." if strained.any()
         else 'Shapes of the robot are too near to each other at home.', joint=joint,
         cure='Begin from another posture.')

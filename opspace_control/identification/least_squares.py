@@ -37,9 +37,9 @@ class Conditioning(NamedTuple):
     """Combinations of them that the motion tells: the number of base parameters."""
     condition: float
     """The largest singular value over the least of these."""
-    share: np.ndarray
-    """(p,) how far each is told by itself: 1, or in combination with others only: less; 0 not at
-    all."""
+    resolution: np.ndarray
+    """(p,) diagonal of the resolution matrix: 1 for a parameter that the motion tells by itself,
+    less for one in combination with others only, 0 for one that it does not tell."""
 
 
 class BodyCoordinates(NamedTuple):
@@ -83,13 +83,13 @@ def conditioning(R):
     A = R[:, :-1]
     norms = np.linalg.norm(A, axis=0)
     told = norms > 1e-12 * norms.max(initial=0.0)
-    share = np.zeros(A.shape[1])
+    resolution = np.zeros(A.shape[1])
     if not told.any():
-        return Conditioning(0, 0, np.inf, share)
+        return Conditioning(0, 0, np.inf, resolution)
     _, values, rows = np.linalg.svd(A[:, told] / norms[told], full_matrices=False)
     rank = int((values > _TOLD * values[0]).sum())
-    share[told] = (rows[:rank] ** 2).sum(axis=0)
-    return Conditioning(int(told.sum()), rank, float(values[0] / values[rank - 1]), share)
+    resolution[told] = (rows[:rank] ** 2).sum(axis=0)
+    return Conditioning(int(told.sum()), rank, float(values[0] / values[rank - 1]), resolution)
 
 
 def minimise(R, bodies):

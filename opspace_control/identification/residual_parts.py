@@ -18,7 +18,7 @@ PARTS = 'friction', 'payload', 'contact'  # of `ResidualSplitter`
 # Rounds of iteratively reweighted least squares; a rest below this part of the mean counts as it.
 _ROUNDS, _LEAST_REST = 25, 1e-4
 # A combination of parameters with less than this part of the greatest influence is not told; a
-# parameter of which less than this share is told is NaN.
+# parameter of less resolution is NaN.
 _LEAST_INFLUENCE, _TOLD = 1e-3, 0.98
 
 
@@ -65,12 +65,12 @@ def residual_parts(model, states, residuals, frame):
     weight = np.ones(len(states))
     for _ in range(_ROUNDS):
         weighted = (weight[:, None, None] * A).reshape(-1, A.shape[2])
-        x, share = _solve(weighted.T @ weighted, weighted.T @ (weight[:, None] * b).ravel())
+        x, resolution = _solve(weighted.T @ weighted, weighted.T @ (weight[:, None] * b).ravel())
         weight = _weights(b - A @ x)
     left = r - columns @ x
     found = [estimated_wrench(model, state, frame, rest)
              for state, rest in zip(states, left, strict=True)]
-    parameters = np.where(share > _TOLD, x, np.nan)
+    parameters = np.where(resolution > _TOLD, x, np.nan)
     n = model.nv
     return ResidualParts(
         coulomb=parameters[:n], viscous=parameters[n:2 * n], mass=float(parameters[2 * n]),
@@ -169,7 +169,7 @@ def _columns(model, state, frames):
 
 
 def _solve(square, right):
-    """Return the least-norm solution of normal equations, and which share of each entry is told."""
+    """Return the least-norm solution of normal equations, and the resolution of each entry."""
     scale = np.sqrt(square.diagonal())
     scale[scale == 0.0] = 1.0
     S, V = np.linalg.eigh(square / np.outer(scale, scale))

@@ -120,9 +120,9 @@ class GaitClock:
         if step >= self._left:
             self._apply(self.gait)
             return
-        share = step / self._left
-        self.offsets = (self.offsets + share * self._turns(self.gait)) % 1.0
-        self.duty += share * (self.gait.duty - self.duty)
-        self.tilting += share * (self.gait.tilting - self.tilting)
-        self.period += share * (self.gait.period * self._scale - self.period)
+        progress = step / self._left
+        self.offsets = (self.offsets + progress * self._turns(self.gait)) % 1.0
+        self.duty += progress * (self.gait.duty - self.duty)
+        self.tilting += progress * (self.gait.tilting - self.tilting)
+        self.period += progress * (self.gait.period * self._scale - self.period)
         self._left -= step

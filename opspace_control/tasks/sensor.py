@@ -59,12 +59,12 @@ def measure_wrench(sensors, i, states, dt):
     wrench[3] = center[1] * w2 - center[2] * w1
     wrench[4] = center[2] * w0 - center[0] * w2
     wrench[5] = center[0] * w1 - center[1] * w0
-    share = 1.0
+    gain = 1.0
     if sensor.validity > 0.0 and sensor.cutoff < math.inf:
-        share = -math.expm1(-2.0 * math.pi * sensor.cutoff * dt)
+        gain = -math.expm1(-2.0 * math.pi * sensor.cutoff * dt)
     for r in range(6):
         external = sensor.reading[r] - sensor.bias[r] - wrench[r]
-        filtered[r] += share * (external - filtered[r])
+        filtered[r] += gain * (external - filtered[r])
     for k in range(0, 6, 3):
         x, y, z = filtered[k], filtered[k + 1], filtered[k + 2]
         for r in range(3):

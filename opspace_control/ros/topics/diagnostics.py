@@ -187,8 +187,8 @@ def residuals_in_words(accelerations):
 
 def _in_words(wrench):
     """Return the larger components of a direction, each with its task's axis, as text."""
-    return ', '.join(f'{share:+.2g} {task} {axis}' for (task, axis), share in wrench.items()
-                     if abs(share) > _SMALL)
+    return ', '.join(f'{part:+.2g} {task} {axis}' for (task, axis), part in wrench.items()
+                     if abs(part) > _SMALL)
 
 
 _LOOK_PERIOD = 0.25  # s, between two checks
