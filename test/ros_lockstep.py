@@ -83,10 +83,11 @@ class LockStepRobot:
             self.physics.step(round(STEP / self.physics.timestep))
 
     def state(self):
-        """Return the joint state as it is."""
+        """Return the joint state as it is measured, without delay."""
+        seen = self.physics.measured
         return self._stamped(JointState(
-            name=list(self.physics.joint_names), position=array.array('d', self.physics.positions),
-            velocity=array.array('d', self.physics.velocities)))
+            name=list(self.physics.joint_names), position=array.array('d', seen.positions),
+            velocity=array.array('d', seen.velocities)))
 
     def odometry(self):
         """Return the odometry as it is."""

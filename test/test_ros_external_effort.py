@@ -102,6 +102,32 @@ def test_parts_are_those_of_the_library(node):
     assert min(abs(expected[part]).max() for part in PARTS) > 0.1
 
 
+def test_the_limit_bounds_the_efforts(node):
+    """In parts of effort limits, by default both; never below twice a threshold."""
+    efforts = node.network.listen(JointState, f'{CONTROLLER}/external_effort')
+    here, elbow = moved(), MODEL.dof_index('l_elbow')
+    node.network.expect(lambda: node.after(1, here) is not None and efforts)
+    free = abs(np.array(still_efforts(node, here, efforts)))
+    assert (free <= 2.0 * MODEL.effort_limits).all()
+    bounds = 0.2 * free.max() / MODEL.effort_limits[free.argmax()] * MODEL.effort_limits
+    limit = bounds[0] / MODEL.effort_limits[0]
+    assert node.change(observer__limit=limit, **{
+        'observer__joints__l_elbow__threshold': bounds[elbow]}).successful
+    bounds[elbow] *= 2.0
+    bounded = abs(np.array(still_efforts(node, here, efforts)))
+    np.testing.assert_allclose(bounded, np.minimum(free, bounds), rtol=0.02, atol=1e-3)
+    assert bounded.max() < 0.5 * free.max()
+    assert node.change(observer__limit=2.0, observer__joints__l_elbow__threshold=-1.0).successful
+
+
+def still_efforts(node, positions, heard):
+    """Return the efforts after the robot has rested for so long that they no longer change."""
+    for _ in range(200):
+        node.after(1, positions)
+    wait(node, (heard,))
+    return told(heard, node.now).effort
+
+
 def test_rate_zero_tells_nothing(node):
     efforts = node.network.listen(JointState, f'{CONTROLLER}/external_effort')
     here = moved()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from opspace_control.dynamics.drive_friction import HORIZON, SLIP_VELOCITY
 from opspace_control.ros.parameters.joints import table_of_joints
 from opspace_control.ros.parameters.leg_parameters import LEGS
+from opspace_control.ros.parameters.observer_parameters import OBSERVER
 from opspace_control.ros.parameters.parameter_table import (
     Parameter,
     changeable,
@@ -126,16 +127,7 @@ NODE = (
         'Hz', 0.0, 1e4),
     changeable('publish_rate', 'double', 50.0, "Rate of the tasks' feedback topics. 0: none.",
         'Hz', 0.0, 1e3),
-    changeable('observer.rate', 'double', 50.0,
-        'Rate of the observer of external efforts: a constant one is found to 63 % after 1 / rate. '
-        'More follows faster, with more noise. 0: none.', '1/s', 0.0, 1e4),
-    changeable('observer.threshold', 'double', 0.0,
-        'External effort of any joint beyond which there is a collision. 0: never.', 'N·m or N',
-        0.0, 1e6),
-    changeable('observer.reaction', 'string', 'none',
-        'What a collision does: it is logged only; the robot is held in position; or it complies, '
-        'damped, its weight compensated. It ends with ~/hold.',
-        choices=('none', 'stop', 'comply')),
+    *OBSERVER,
     changeable('disturbance.rate', 'double', 20.0,
         'Rate at which tasks follow unknown forces that they compensate: half of them is '
         'compensated after 0.7 / rate.', '1/s', 1e-3, 1e3),

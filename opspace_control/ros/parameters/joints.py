@@ -200,6 +200,20 @@ def collision_thresholds(model, parameters):
     return thresholds
 
 
+def external_effort_limits(model, parameters, thresholds):
+    """
+    Return the greatest external effort of each dof that the observer tells, (nv,), N·m or N.
+
+    It is above the thresholds (nv,), so that no collision is missed, and inf of dofs without an
+    effort limit.
+    """
+    parts, limits = parameters['observer.limit'], np.full(model.nv, np.inf)
+    if parts > 0.0:
+        known = model.effort_limits > 0.0
+        limits[known] = parts * model.effort_limits[known]
+    return np.maximum(limits, 2.0 * np.where(np.isfinite(thresholds), thresholds, 0.0))
+
+
 def _quantities(block, model, parameters, **of_urdf):
     """Return the quantities of a block by joint; of some, (nv,), the URDF's if not given."""
     quantities = {}

@@ -11,7 +11,7 @@ from opspace_control.dynamics.estimated_wrench import explain
 from opspace_control.errors import ModelError, SafetyError
 from opspace_control.identification.residual_parts import PARTS, ResidualSplitter
 from opspace_control.ros.middleware.endpoints import Part, shared
-from opspace_control.ros.parameters.joints import collision_thresholds
+from opspace_control.ros.parameters.joints import collision_thresholds, external_effort_limits
 from opspace_control.safety.state_clock import LONGEST_LEAP
 from opspace_control.safety.supervisor import COLLISION_COMPLY, COLLISION_STOP
 from opspace_control.tasks.joint import JointTask
@@ -59,7 +59,7 @@ class ExternalEffort(Part):
                 lambda stamp, part=part: part_of(part, stamp) if self._is_on else None))
 
     def apply(self, parameters):
-        """Apply the rate of the observer, 0 turns it off, thresholds and reaction."""
+        """Apply the rate of the observer, 0 turns it off, its bounds, thresholds and reaction."""
         rate = parameters['observer.rate']
         self._is_on = rate > 0.0
         if self._is_on:
@@ -67,6 +67,8 @@ class ExternalEffort(Part):
         else:
             self._time = None
         self._thresholds = collision_thresholds(self._controller.model, parameters)
+        self._observer.limit = external_effort_limits(
+            self._controller.model, parameters, self._thresholds)
         self._detects = np.isfinite(self._thresholds).any()
         self._collides = self._collides and self._detects
         self._reaction = _REACTIONS[parameters['observer.reaction']]
