@@ -39,6 +39,8 @@ def _on_points(robot):
     values = {
         'contacts': list(robot.feet), 'legs.feet': list(robot.feet), 'legs.gait': 'trot',
         'legs.max_velocity': list(robot.fastest),
+        # Without its node a robot that trots falls within half a second.
+        'safety.node_timeout': 0.1,
         # The load of a leg changes within a few milliseconds, and it stops within one.
         'limits.effort_rate': 500.0, 'limits.acceleration': 1000.0, 'limits.approach_rate': 50.0,
         'limits.velocity_kept': 1.0, 'limits.velocity_scale': 1.3,
