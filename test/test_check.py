@@ -175,6 +175,26 @@ def test_a_process_without_ros_says_the_same(arguments):
 
 class TestTasks:
 
+    @pytest.mark.parametrize('bound', [10.0, 4.0, 0.0])
+    def test_says_what_moves_a_hand_by_how_much(self, parameters, bound):
+        """Millimetres and degrees, each number with its meaning in the head of the table."""
+        path = parameters('opspace_controller:\n  ros__parameters:\n    tasks: [hand]\n'
+                          f'    hand: {{axes: x z}}\n    disturbance: {{max_force: {bound}}}\n')
+        arguments = PLANAR, path, '--home', 'shoulder=0.9,elbow=-1.2,wrist=-0.6'
+        (sag,) = (task['sag'] for task in facts(*arguments)['tasks'])
+        lines = check(*arguments).stdout.splitlines()
+        head = next(k for k, line in enumerate(lines) if 'moved by 1 kg' in line)
+        assert re.split(r'  +', lines[head].strip()) == [
+            'moved by 1 kg at its frame', 'gains alone', 'with disturbance.*']
+        name, *cells = re.split(r'  +', lines[head + 1].strip())
+        assert name == 'hand'
+        for cell, key in zip(cells, ('bare', 'compensated'), strict=True):
+            moved, turned = re.fullmatch(r'(\d+) mm, ([\d.]+)°', cell).groups()
+            assert float(moved) == pytest.approx(1e3 * sag[key][0], abs=0.5)
+            assert float(turned) == pytest.approx(np.degrees(sag[key][1]), abs=0.05)
+        assert sag['bare'][0] > 5e-3
+        assert (sag['compensated'][0] == sag['bare'][0]) == (bound == 0.0)
+
     def test_a_planar_arm_reaches_three_of_six_axes(self):
         report = facts(PLANAR, '--frames', 'hand', '--home', 'shoulder=0.9,elbow=-1.2,wrist=-0.6')
         task, = report['tasks']

@@ -174,28 +174,33 @@ def _tasks(report, paint):
     if not tasks:
         return groups
     rows = [('task', 'frame', 'axes', 'joints', 'reaches', 'at best', 'least λ', 'condition',
-             'mm/kg', '')]
+             '')]
     styles = ['faint']
     for task in tasks:
         level, words = verdict.state_of_task(task, verdict.axes_of(report))
         axes = 'all six' if len(task['axes']) == 6 else ' '.join(task['axes'])
         frame = '' if task['frame'] == task['name'] else task['frame']
         rows.append((task['name'], frame, axes, str(task['joints']),
-                     *_freedom(task), _sag(task['sag']), words))
+                     *_freedom(task), words))
         styles.append(None if level == 'OK' else level)
     if len(tasks) > 1:
-        rows.append(('together', '', '', '', *_freedom(together), '',
+        rows.append(('together', '', '', '', *_freedom(together),
                      f'{together["redundancy"]} redundant'))
         styles.append(None)
-    return [*_table(rows, styles, '<<<>>>>>><', paint, flexible=(0, 1)), *groups]
+    return [*_table(rows, styles, '<<<>>>>><', paint, flexible=(0, 1)), *groups,
+            *_sag(tasks, paint)]
 
 
-def _sag(sag):
-    """Return how far 1 kg moves a task's frame, mm, also with what is compensated, as text."""
-    if sag is None:
-        return _NONE
-    bare, left = (1e3 * sag[key][0] for key in ('bare', 'compensated'))
-    return f'{bare:.0f}' if left == bare else f'{bare:.0f}, {left:.0f}'
+def _sag(tasks, paint):
+    """Return how far a load moves and turns the frame of each task of which it is known."""
+    rows = [('moved by 1 kg at its frame', 'gains alone', 'with disturbance.*')]
+    for task in tasks:
+        if task['sag']:
+            rows.append((task['name'], *(
+                f'{1e3 * task["sag"][key][0]:.0f} mm, {math.degrees(task["sag"][key][1]):.1f}°'
+                for key in ('bare', 'compensated'))))
+    return ['', *_table(rows, ['faint'] + [None] * (len(rows) - 1), '<>>', paint, flexible=(0,))
+            ] if len(rows) > 1 else []
 
 
 def _freedom(task):
