@@ -131,37 +131,84 @@ def test_nothing_along_force_axes_springs_and_free_axes():
     np.testing.assert_array_equal(change, 0.0)
 
 
-def test_the_reaction_to_a_force_that_is_applied_is_not_compensated():
-    """
-    Of a hand that presses, the environment's reaction is in r, [K87] (5.5).
-
-    It moves nothing. If the coupled axes of motion compensated for it, the hand would leave its
-    place along them, and press with another force.
-    """
-    state, press = at_home(), 12.0
-    force = ForceControl(approach=(0.0, 0.0))
-    task = PoseTask(TCP, force_axes='z', force=force)
-    force.set_target([0.0, 0.0, press, 0.0, 0.0, 0.0])
-    controller = OperationalSpaceController(PANDA, [task])
-    for _ in range(3000):  # until the force is there
+def pressing(task, state, press):
+    """Return a controller of a task that presses, and its efforts, when the force is there."""
+    controller = OperationalSpaceController(state.model, [task])
+    task.force.set_target([0.0, 0.0, press, 0.0, 0.0, 0.0])
+    for _ in range(3000):
         bare = controller.compute_torque(state, dt=DT)
-    reaction = operational_space(PANDA, state, TCP).jacobian.T @ -task.wrench
     assert task.wrench[2] == pytest.approx(press, rel=0.01)
+    return controller, bare
+
+
+def test_the_environment_of_a_hand_that_presses_is_not_compensated():
+    """
+    Its reaction is in r, [K87] (5.5), with its friction and its moment about the hand.
+
+    If the axes of motion compensated for these, a hand that is not flush would lose its contact.
+    """
+    state = at_home()
+    task = PoseTask(TCP, force_axes='z', force=ForceControl(approach=(0.0, 0.0)))
+    controller, bare = pressing(task, state, 12.0)
     controller.disturbance = observer = DisturbanceObserver(1e6, **UNBOUNDED)
     controller.compute_torque(state, dt=0.0)
-    unknowns = unknown(PANDA)
-    for r, compensated in ((reaction, False), (reaction + unknowns, True)):
+    for r in (-operational_space(PANDA, state, TCP).jacobian.T @ task.wrench, unknown(PANDA)):
         for _ in range(2):
             observer.apply(PANDA.gravity(state) - r)
-            tau = controller.compute_torque(state, dt=DT)
-        if not compensated:
-            np.testing.assert_allclose(tau, bare, atol=1e-3 * press)
-        assert (abs(observer.rejected[TCP]).max() > 0.1) == compensated
-    J, A = operational_space(PANDA, state, TCP).jacobian, PANDA.mass_matrix(state)
-    motion = [0, 1, 3, 4, 5]
-    left = J @ np.linalg.solve(A, unknowns + tau - bare)
-    np.testing.assert_allclose(left[motion], 0.0, atol=1e-3 * abs(
-        J @ np.linalg.solve(A, unknowns)).max())
+            np.testing.assert_array_equal(controller.compute_torque(state, dt=DT), bare)
+
+
+def test_what_was_found_before_a_hand_presses_stays():
+    """To the bit, whatever is unknown then; without force control it follows again."""
+    state, observer = at_home(), DisturbanceObserver(1e6, **UNBOUNDED)
+    task = PoseTask(TCP, force_axes='z', force=ForceControl(approach=(0.0, 0.0)))
+    controller = OperationalSpaceController(PANDA, [task])
+    controller.disturbance = observer
+    controller.compute_torque(state, dt=0.0)
+
+    def rejected(r):
+        for _ in range(2):
+            observer.apply(PANDA.gravity(state) - r)
+            controller.compute_torque(state, dt=DT)
+        return observer.rejected[TCP].copy()
+    before = rejected(unknown(PANDA))
+    assert abs(before).max() > 0.1
+    task.force.set_target([0.0, 0.0, 12.0, 0.0, 0.0, 0.0])
+    for seed in (1, 2):
+        np.testing.assert_array_equal(rejected(unknown(PANDA, seed)), before)
+    task.force.set_target(np.zeros(6))
+    assert abs(rejected(unknown(PANDA, 1)) - before).max() > 0.1
+
+
+def test_the_other_hand_compensates_for_what_presses():
+    """Of all that accelerates it: r, and what the hand that presses exerts and rejected before."""
+    model = sample('dual_arm').model
+    state, observer = random_state(model, 1, speed=0.0), DisturbanceObserver(1e6, **UNBOUNDED)
+    left = PoseTask('l_hand', force_axes='z', force=ForceControl(approach=(0.0, 0.0)))
+    controller = OperationalSpaceController(model, [left, PoseTask('r_hand')])
+    controller.disturbance = observer
+    controller.compute_torque(state, dt=0.0)
+
+    def cycles(r, count=2):
+        for _ in range(count):
+            observer.apply(model.gravity(state) - r)
+            controller.compute_torque(state, dt=DT)
+    cycles(unknown(model))
+    left.force.set_target([0.0, 0.0, 40.0, 0.0, 0.0, 0.0])
+    cycles(unknown(model), 3000)
+    r = unknown(model, 1)
+    cycles(r)
+    J, A = model.jacobian(state, ['l_hand', 'r_hand']), model.mass_matrix(state)
+    force = left.wrench + observer.rejected['l_hand']
+    assert left.wrench[2] == pytest.approx(40.0, rel=0.01)
+    assert abs(observer.rejected['l_hand']).max() > 0.1
+
+    def moved(rejected):
+        return J[6:] @ np.linalg.solve(A, r + J.T @ np.concatenate([force, rejected]))
+    alone = moved(np.zeros(6))
+    np.testing.assert_allclose(
+        moved(observer.rejected['r_hand']), 0.0, atol=2e-3 * abs(alone).max())
+    assert abs(alone - J[6:] @ np.linalg.solve(A, r)).max() > 2e-2 * abs(alone).max()
 
 
 def test_while_a_grasp_is_engaged_what_compensates_fades():

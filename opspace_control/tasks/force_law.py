@@ -175,6 +175,12 @@ def follow_contact(task, dt):
 
 
 @inlined
+def presses(force):
+    """Return whether a force is applied against the environment, or one that is taken to be so."""
+    return force.contact > 0.0 and (force.target_norm[0] > 0.0 or force.target_norm[1] > 0.0)
+
+
+@inlined
 def applied_component(force, r, engaged, at_limits, dt):
     """
     Return F_a of axis r: ``f_d + kp (f_d − f) + ki ∫ (f_d − f) dt``, clipped to its bound.

@@ -6,7 +6,9 @@ Rejection of unknown joint forces along the axes of motion of tasks.
 Unknown forces r accelerate the points by ``a_r = J A⁻¹ r``, under constraints by ``J Φ r``, which
 has no part of the constraint forces ``J_cᵀ λ`` that r may contain. Tasks exert ``−Λ a_r`` along
 axes of motion, ``−J̄ᵀ r`` of the dynamically consistent inverse, [CK00] (8), and nothing against
-what r does in the null space. Axes of force control, springs and free axes are left alone.
+what r does in the null space. Axes of force control, springs and free axes are left alone. While a
+task presses, r has the environment's wrench, its friction and the moment of a contact elsewhere
+than at the frame: forces of that task stay as they were before.
 
 Forces of tasks are filtered, not the residual: ``J̄`` of all rows would turn what a filter of joint
 forces lacks of a motion in the null space into forces of tasks, and drive that motion.
@@ -38,6 +40,7 @@ from opspace_control.dynamics.momentum_observer import (
     advance_residual,
 )
 from opspace_control.dynamics.responses import add_acceleration, respond_to_forces
+from opspace_control.tasks.force_law import presses
 from opspace_control.tasks.specification_law import motion_share
 
 # Of ``Disturbance.flags``.
@@ -189,17 +192,32 @@ def respond_points(disturbance, robot, constrained, scratch):
 
 
 @inlined
-def balance_applied(applied, share, first, mobility, a):
+def balance_applied(applied, share, rejected, robot, tasks, scratch, a):
     """
-    Add to the accelerations a of tasks' rows, from the first on, those by applied forces' share.
+    Add to the accelerations a of tasks' rows those by forces that r balances already.
 
-    Force control applies them against the environment, [K87] (5.5), whose reaction is in r: the
-    reaction moves nothing as long as the forces are there.
+    These are a share of the ``applied`` forces (k,) of force control, [K87] (5.5), of which the
+    environment's reaction is in r, and those that tasks that press have ``rejected`` before.
     """
-    for k in range(a.size):
-        if applied[k] != 0.0:
+    balanced, mobility, first = scratch.moving, scratch.mobility, applied.size - a.size
+    for k in range(first, applied.size):
+        balanced[k] = share * applied[k]
+    for e in range(first // 6, robot.points.size):
+        if rejects_at(robot, e, rejected) and presses(tasks[robot.points[e].record].force):
+            for r in range(6):
+                balanced[6 * e + r] += rejected[robot.points[e].record, r]
+    for k in range(first, applied.size):
+        if balanced[k] != 0.0:
             for i in range(a.size):
-                a[i] += mobility[first + max(i, k), first + min(i, k)] * share * applied[k]
+                a[i] += mobility[max(first + i, k), min(first + i, k)] * balanced[k]
+
+
+@inlined
+def rejects_at(robot, e, rejected):
+    """Return whether the task of a point compensates for disturbances."""
+    point = robot.points[e]
+    return not (is_group(point) or point.whole or is_idle(robot.carried[e])) and (
+        rejected[point.record, BOUND] >= 0.0)
 
 
 @called
@@ -215,13 +233,12 @@ def find_forces(disturbance, share, robot, demand, applied, scratch):
     points, first, levels = robot.points, 6 * demand.constraints.size, demand.levels
     M, F = disturbance.matrix, disturbance.matrix[-1, first:]
     respond_points(disturbance, robot, first, scratch)
-    balance_applied(applied[first:], share, first, scratch.mobility, F)
+    balance_applied(applied, share, disturbance.tasks, robot, demand.tasks, scratch, F)
     for e in range(first // 6, points.size):
-        outside = is_group(points[e]) or points[e].whole or is_idle(robot.carried[e])
+        finds = rejects_at(robot, e, disturbance.tasks) and not presses(
+            demand.tasks[points[e].record].force)
         for r in range(6):
-            weight = 0.0
-            if not outside and disturbance.tasks[points[e].record, BOUND] >= 0.0:
-                weight = motion_share(demand.tasks[points[e].record], r)
+            weight = motion_share(demand.tasks[points[e].record], r) if finds else 0.0
             select_row(6 * e + r, first, weight, scratch.mobility, M, F)
     for i in range(F.size):
         if M[i, i] == 0.0:
@@ -254,7 +271,7 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
         for e in range(first // 6, points.size):
             record, k = points[e].record, 6 * e
             if not (is_group(points[e]) or points[e].whole) and tasks[record, BOUND] >= 0.0:
-                if gain > 0.0:
+                if gain > 0.0 and (found == GRASPS or not presses(demand.tasks[record].force)):
                     F = disturbance.matrix[-1, k:k + 6]
                     for r in range(6):
                         tasks[record, FILTERED + r] += gain * (F[r] - tasks[record, FILTERED + r])
@@ -272,11 +289,9 @@ def rejecting_forces(demand, robot, scratch, moving):
     for r in range(moving.size):
         moving[r] = 0.0
     for e in range(constrained // 6, robot.points.size):
-        point, rejected = robot.points[e], demand.disturbance.tasks
-        if not (is_group(point) or point.whole or is_idle(robot.carried[e])) and (
-                rejected[point.record, BOUND] >= 0.0):
+        if rejects_at(robot, e, demand.disturbance.tasks):
             for r in range(6):
-                moving[6 * e + r] = rejected[point.record, r]
+                moving[6 * e + r] = demand.disturbance.tasks[robot.points[e].record, r]
     if constrained > 0:
         for c in range(constrained):
             for r in range(constrained, moving.size):
