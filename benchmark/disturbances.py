@@ -35,6 +35,7 @@ from opspace_control.simulation import Reality
 RATE = OBSERVER['rate']            # of the observer, 1/s
 RATES = 5.0, 10.0, 20.0, 40.0, 80.0, 160.0
 SHARES = 0.7, 1.0, 1.2             # of the friction that is overcome
+NODE = {'max_force': 10.0, 'max_moment': 2.0}  # N and N·m, defaults of the node's parameters
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'disturbances.md'
 REALITIES = {
     'nominal': Reality(),
@@ -50,13 +51,20 @@ class Remedy:
     rate: float = 0.0      # of the observer, 1/s; 0 for none
     share: float = 0.0     # of FRICTION that is overcome
     numbers: tuple = ()    # of `DriveFriction`: pairs of a name and a value
+    of_node: bool = False  # whether the observer's bounds are the defaults of the node
 
     @property
     def name(self):
         """In the columns of the table."""
         numbers = ''.join(f', {name} {value:g}' for name, value in self.numbers)
-        return ' | '.join(f'{value:g}' if value else '–' for value in (
-            self.rate, self.share)) + numbers
+        return ' | '.join(f'{value:g}' if value else '–' for value in (self.rate, self.share)
+                          ).replace(' |', " (node's bounds) |" if self.of_node else ' |') + numbers
+
+    @property
+    def observer(self):
+        """Arguments of its `DisturbanceObserver`, or None."""
+        return OBSERVER | {'rate': self.rate} | (
+            NODE if self.of_node else {}) if self.rate else None
 
 
 def reach(name, reality, remedied, number):
@@ -64,9 +72,9 @@ def reach(name, reality, remedied, number):
     go = standing.stand if name == standing.NAME else partial(seek, arms(name))
     hands = 1 if name == 'panda' else 2
     goals = random_goals(hands * (number + 1))[-hands:]
-    return go(replace(REALITIES[reality], seed=number), goals, partial(
-        remedy, observer=OBSERVER | {'rate': remedied.rate} if remedied.rate else None,
-        friction=remedied.share * FRICTION, **dict(remedied.numbers)))
+    prepare = partial(remedy, observer=remedied.observer, friction=remedied.share * FRICTION,
+                      **dict(remedied.numbers))
+    return go(replace(REALITIES[reality], seed=number), goals, prepare)
 
 
 def measure(pool, goals, cases):
@@ -98,10 +106,8 @@ def table(rows):
 def cases_of(name):
     """Return the triples of a robot, the name of a Reality and a Remedy of a table."""
     if name == 'robots':
-        nominal, *_, all_of_it = REALITIES
-        return [(robot, *case) for robot in ('talos', 'tiago_dual', standing.NAME) for case in (
-            (nominal, Remedy()), (all_of_it, Remedy()), (all_of_it, Remedy(RATE)),
-            (all_of_it, Remedy(RATE, 1.0)))]
+        return [(robot, *case) for robot in ('talos', 'tiago_dual', standing.NAME)
+                for case in _of_all_realities()]
     return [('panda', *case) for case in _of_panda(name)]
 
 
@@ -115,9 +121,15 @@ def _of_panda(name):
             for value in values]
         return [(reality, Remedy(RATE, share, changed)) for changed in numbers
                 for share in SHARES for reality in (nominal, friction, all_of_it)]
+    return _of_all_realities()
+
+
+def _of_all_realities():
+    *_, all_of_it = REALITIES
     return [(reality, Remedy(rate, share)) for reality in REALITIES
             for share in ((0.0, 1.0) if REALITIES[reality].coulomb_ratio else (0.0,))
-            for rate in (0.0, RATE)]
+            for rate in (0.0, RATE)] + [
+        (all_of_it, Remedy(RATE, share, of_node=True)) for share in (0.0, 1.0)]
 
 
 def main():

@@ -26,7 +26,7 @@ from viser.transforms import SO3
 
 from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.robots import demo_robot
-from opspace_control.ros.clients.remote import controllers, look_for_offer
+from opspace_control.ros.clients.remote import Remote, controllers, look_for_offer
 from opspace_control.ros.middleware.endpoints import NEWEST
 
 ROBOT = demo_robot('dual_arm')
@@ -241,6 +241,12 @@ def test_offer_is_what_the_graph_shows(stage):
     offer = look_for_offer(network.node, ros_nodes.CONTROLLER)
     assert offer.tasks == offer.movable == offer.optional == ('left_hand', 'right_hand')
     assert set(offer.tasks) <= set(offer.wrenches)
+    assert offer.estimated == offer.tasks
+    remote = Remote(network.node, ros_nodes.CONTROLLER, offer)
+    network.expect(lambda: {(what, frame) for what, frame, _, kind in remote.wrenches()
+                            if kind == 'estimated'} == {('left_hand', 'l_hand'),
+                                                        ('right_hand', 'r_hand')})
+    remote.destroy()
     assert look_for_offer(network.node, '/nobody') is None
     # Whatever else a controller may offer is found by the form of its topics and services.
     network.node.create_publisher(JointState, '/test/controller_state', 1)

@@ -252,15 +252,18 @@ def test_forces_are_arrows_on_their_links_as_long_as_they_are_strong(scene):
     robot = RobotScene(scene, DUAL_ARM, '/pushed')
     forces = Forces(scene, robot)
     push, none = np.array([0.0, 20.0, 0.0, 9.0, 9.0, 9.0]), np.full(6, 0.1)
-    forces.update([('left', 'l_hand', push, False), ('wrist', 'l_hand', 2.0 * push, True),
-                   ('lost', 'nowhere', push, False)])
-    commanded, measured = (scene._handle_from_node_name[f'{robot.node("l_hand")}/{words}'] for words
-                           in ('commanded force of left', 'measured force of wrist'))
-    assert commanded.visible and measured.visible
+    forces.update([('left', 'l_hand', push, 'commanded'), ('left', 'l_hand', -push, 'estimated'),
+                   ('wrist', 'l_hand', 2.0 * push, 'measured'),
+                   ('lost', 'nowhere', push, 'commanded')])
+    commanded, measured, estimated = (
+        scene._handle_from_node_name[f'{robot.node("l_hand")}/{words}'] for words in (
+            'commanded force of left', 'measured force of wrist', 'estimated force of left'))
+    assert commanded.visible and measured.visible and estimated.visible
     np.testing.assert_allclose(commanded.points, [[[0.0, 0.0, 0.0], [0.0, 0.1, 0.0]]], atol=1e-7)
     np.testing.assert_allclose(measured.points, 2.0 * commanded.points)
-    forces.update([('left', 'l_hand', none, False)])
-    assert not commanded.visible and measured.visible
+    np.testing.assert_allclose(estimated.points, -commanded.points)
+    forces.update([('left', 'l_hand', none, 'commanded')])
+    assert not commanded.visible and measured.visible and estimated.visible
     forces.remove()
     robot.remove()
 

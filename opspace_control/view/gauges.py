@@ -66,11 +66,11 @@ def joint_error(joints):
 
 
 def wrenches(rows):
-    """Return a table of wrenches: (what, frame, six, measured)."""
-    return _table((f'{what}{" (measured)" if measured else ""}',
+    """Return a table of wrenches: (what, frame, six, kind)."""
+    return _table((what if kind == 'commanded' else f'{what} ({kind})',
                    ' '.join(f'{x:.1f}' for x in six[:3]) + ' N, '
                    + ' '.join(f'{x:.2f}' for x in six[3:]) + ' N·m')
-                  for what, _, six, measured in rows)
+                  for what, _, six, kind in rows)
 
 
 def facts(values):

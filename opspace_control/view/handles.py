@@ -11,7 +11,8 @@ _REFUSED = 1.0  # s, after which a goal that the controller has not set counts a
 _SAME = 1e-4  # m, and rad
 _PER_NEWTON = 0.005  # m, as in ~/markers
 _LEAST_FORCE = 0.5   # N
-_ORANGE, _PURPLE = (255, 160, 0), (200, 60, 220)  # of commanded and of measured forces
+# Of forces by their kind: orange, purple, blue.
+_COLORS = {'commanded': (255, 160, 0), 'measured': (200, 60, 220), 'estimated': (0, 140, 255)}
 _THICKNESS = 0.006   # m
 
 
@@ -78,9 +79,9 @@ class Forces:
         self._arrows = {}
 
     def update(self, wrenches):
-        """Show wrenches: (what, frame, six, measured), forces in N in the axes of the frame."""
-        for what, frame, six, measured in wrenches:
-            if arrow := self._arrow(what, frame, measured):
+        """Show wrenches: (what, frame, six, kind), forces in N in the axes of the frame."""
+        for what, frame, six, kind in wrenches:
+            if arrow := self._arrow(what, frame, kind):
                 seen = np.linalg.norm(six[:3]) > _LEAST_FORCE
                 if seen:
                     arrow.points = np.array([[np.zeros(3), _PER_NEWTON * six[:3]]], np.float32)
@@ -91,14 +92,13 @@ class Forces:
         for arrow in filter(None, self._arrows.values()):
             arrow.remove()
 
-    def _arrow(self, what, frame, measured):
+    def _arrow(self, what, frame, kind):
         """Return the arrow of a wrench, None if its frame is no link of the robot."""
-        key = what, frame, measured
+        key = what, frame, kind
         if key not in self._arrows:
             node = self._robot.node(frame)
             self._arrows[key] = node and self._scene.add_arrows(
-                f'{node}/{"measured" if measured else "commanded"} force of {what}',
-                np.zeros((1, 2, 3), np.float32), _PURPLE if measured else _ORANGE,
+                f'{node}/{kind} force of {what}', np.zeros((1, 2, 3), np.float32), _COLORS[kind],
                 shaft_radius=_THICKNESS, head_radius=2.0 * _THICKNESS,
                 head_length=4.0 * _THICKNESS, visible=False)
         return self._arrows[key]

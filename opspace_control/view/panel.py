@@ -118,7 +118,7 @@ class Panel:
             return
         self._read = now
         wrenches = list(self._remote.wrenches())
-        commanded = {what: six for what, _, six, measured in wrenches if not measured}
+        commanded = {what: six for what, _, six, kind in wrenches if kind == 'commanded'}
         errors = {task: self._remote.error(task) for task in self._offer.tasks}
         joints = {group: self._remote.joint_error(group) for group in self._offer.groups}
         for task, line in self._lines.items():

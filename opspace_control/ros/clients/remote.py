@@ -34,6 +34,7 @@ class Offer:
     switches: tuple   # grasps, which may be tasks too, and contacts: engaged and disengaged
     wrenches: tuple   # whose wrench is published
     measured: tuple   # whose wrench is subscribed to
+    estimated: tuple  # tasks at whose frames the wrench of unknown forces is published
     sensors: tuple    # whose bias is set by a service
 
 
@@ -55,7 +56,9 @@ def look_for_offer(node, controller):
                  optional=those(services, 'enable'), forces=forces,
                  groups=those(subscribed, 'target_joint', 'sensor_msgs/msg/JointState'),
                  switches=those(services, 'engage'), wrenches=those(published, 'wrench', _WRENCH),
-                 measured=those(subscribed, 'wrench', _WRENCH), sensors=those(services, 'zero'))
+                 measured=those(subscribed, 'wrench', _WRENCH),
+                 estimated=those(published, 'estimated_wrench', _WRENCH),
+                 sensors=those(services, 'zero'))
 
 
 def between(name, endpoints, ending, kind=None):
@@ -159,8 +162,11 @@ class Remote(RemoteNode):
         self._poses = self._look_at_all(offer.tasks, PoseStamped, 'current_pose')
         self._errors = self._look_at_all(offer.tasks, TwistStamped, 'error')
         self._joint_errors = self._look_at_all(offer.groups, JointState, 'joint_error')
-        self._wrenches = self._look_at_all(offer.wrenches, WrenchStamped, 'wrench')
-        self._measured = self._look_at_all(offer.measured, WrenchStamped, 'wrench')
+        self._wrenches = {kind: self._look_at_all(names, WrenchStamped, topic)
+                          for kind, names, topic in (
+                              ('commanded', offer.wrenches, 'wrench'),
+                              ('measured', offer.measured, 'wrench'),
+                              ('estimated', offer.estimated, 'estimated_wrench'))}
         self._efforts = self.look_at(JointState, 'controller_state')
         self._markers = self.look_at(MarkerArray, 'markers')
         self._goals = self._publish_all(offer.movable, PoseStamped, 'target_pose')
@@ -202,11 +208,15 @@ class Remote(RemoteNode):
         return frame, position + error[:3], turned(quaternion, error[3:])
 
     def wrenches(self):
-        """Yield (name, frame, six, measured) of each published wrench: N and N·m."""
-        for outlooks, measured in ((self._wrenches, False), (self._measured, True)):
+        """
+        Yield (name, frame, six, kind) of each published wrench, N and N·m.
+
+        The kind is 'commanded', 'measured' or 'estimated'.
+        """
+        for kind, outlooks in self._wrenches.items():
             for what, outlook in outlooks.items():
                 if message := outlook.look():
-                    yield (what, message.header.frame_id, numbers_of(message.wrench), measured)
+                    yield what, message.header.frame_id, numbers_of(message.wrench), kind
 
     def efforts(self):
         """Return the efforts commanded by joint, N·m or N."""
