@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import standing
 from figures import put_into
 
@@ -96,11 +97,18 @@ def table(rows):
             f'| {f"{robot}: " if several else ""}{reality} | {remedied.name} | {spread(away, 1e3)} '
             f'| {"–" if robot == standing.NAME else spread(turned, 180.0 / math.pi)} '
             f'| {len(arrived)} of {len(courses)}{f", {max(arrived):.1f} s" if arrived else ""} '
-            f'| {100.0 * max(course.step for course in courses):.1f} % |')
+            f'| {100.0 * max(course.step for course in courses):.1f} % | {_used(courses)} |')
     return '\n'.join([
         '| the robot | rate, 1/s | friction overcome | left, mm | left, degrees '
-        '| arrived, the last | largest step of an effort |',
-        f'|---|{"---:|" * 6}', *lines])
+        '| arrived, the last | largest step of an effort | velocity, of its limit '
+        '| beyond a position limit, mrad |',
+        f'|---|{"---:|" * 8}', *lines])
+
+
+def _used(courses):
+    """Return the cells of the greatest velocity and of the position farthest beyond its limit."""
+    velocity, beyond = np.max([course.limits.max(axis=0) for course in courses], axis=0)
+    return f'{100.0 * velocity:.0f} % | {1e3 * max(beyond, 0.0):.1f}'
 
 
 def cases_of(name):

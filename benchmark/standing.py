@@ -18,7 +18,7 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.cli.robots import demo_robot
-from opspace_control.cli.showcase.reality import PERIOD, ArmTrial
+from opspace_control.cli.showcase.reality import PERIOD, ArmTrial, limits_used
 from opspace_control.simulation import Shape, SimulatedRobot
 
 NAME = 'talos on its feet'
@@ -51,7 +51,7 @@ def stand(reality, goals, prepare):
     for contact in contacts:
         contact.set_gains(100.0)
         contact.close()
-    targets, away, efforts = {}, [], []
+    targets, away, efforts, limits = {}, [], [], []
     for k in range(round((_SETTLING + SECONDS) / PERIOD)):
         seen, q, v = plant.measured, state.q.copy(), state.v.copy()
         q[:7], v[:6] = seen.base_pose, seen.base_twist
@@ -68,7 +68,8 @@ def stand(reality, goals, prepare):
             away.append(max(np.linalg.norm(target - plant.frame_pose(hand)[:3])
                             for hand, target in targets.items()))
             efforts.append(tau[dofs] / model.effort_limits[dofs])
-    return ArmTrial(np.array(away), np.zeros(len(away)), np.array(efforts))
+            limits.append(limits_used(model, dofs, plant))
+    return ArmTrial(np.array(away), np.zeros(len(away)), np.array(efforts), np.array(limits))
 
 
 def _posture(model):

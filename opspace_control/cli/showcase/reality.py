@@ -65,6 +65,7 @@ class ArmTrial:
     away: np.ndarray     # (k,), m
     turned: np.ndarray   # (k,), rad
     efforts: np.ndarray  # (k, n) of the drives, in parts of their limits
+    limits: np.ndarray   # (k, 2) of `limits_used`
 
     @property
     def left(self):
@@ -83,6 +84,18 @@ class ArmTrial:
     def step(self):
         """Greatest change of an effort in a period of the last second, in parts of its limit."""
         return abs(np.diff(self.efforts[-round(1.0 / PERIOD):], axis=0)).max()
+
+
+def limits_used(model, dofs, robot):
+    """
+    Return the greatest velocity, in parts of its limit, and a position beyond its limit, rad or m.
+
+    Of the joints of a SimulatedRobot, whose ``dofs`` are those of the model.
+    """
+    q = robot.positions
+    beyond = np.maximum(model.lower_position_limits[dofs] - q,
+                        q - model.upper_position_limits[dofs])
+    return (abs(robot.velocities) / model.velocity_limits[dofs]).max(), beyond.max()
 
 
 def random_goals(count):
@@ -126,14 +139,17 @@ def seek(arms, reality, goals, prepare=lambda controller: None):
         target[:3, 3] += goal[0]
         target[:3, :3] = matrix_from_vector(goal[1]) @ target[:3, :3]
         task.set_target(target)
-    poses, efforts, free = [], [], np.flatnonzero(~model.locked)
+    poses, efforts, limits, free = [], [], [], np.flatnonzero(~model.locked)
+    dofs = [model.dof_index(name) for name in robot.joint_names]
     for _ in range(round(SECONDS / PERIOD)):
         efforts.append(controlled.cycle(PERIOD)[free])
         robot.step()
         poses.append([robot.frame_pose(hand) for hand in arms.hands])
+        limits.append(limits_used(model, dofs, robot))
     away, turned = np.max([_distances(targets[hand], seen) for hand, seen in zip(
         arms.hands, np.array(poses).swapaxes(0, 1), strict=True)], axis=0)
-    return ArmTrial(away, turned, np.array(efforts) / model.effort_limits[free])
+    return ArmTrial(
+        away, turned, np.array(efforts) / model.effort_limits[free], np.array(limits))
 
 
 def _distances(target, poses):
