@@ -1,6 +1,8 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A humanoid on two feet that leans a hand on a wall of MuJoCo, which only pushes."""
+"""A humanoid on two feet that leans a hand on a wall or a table of MuJoCo, which only push."""
+
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -13,31 +15,49 @@ from opspace_control import Contact
 from opspace_control.simulation import Box, Shape
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
-WALL, RADIUS = 0.46, 0.04  # m: how far ahead it is; of the hand's tip
-PLACE = np.array([WALL - RADIUS, 0.35, 1.05])  # where the hand is, m
+
+@dataclass(frozen=True)
+class Surface:
+    """A box whose surface has a normal; the hand, a sphere, touches it at a place, m."""
+
+    box: Box
+    normal: tuple
+    place: tuple
+    radius: float
+    approach: tuple = (0.002, -0.01)  # distances that the hand goes to one after the other, m
+
+
+def box_of(name, size, place):
+    return Box(name, size, pose=(*place, 0.0, 0.0, 0.0, 1.0), fixed=True, friction=FRICTION)
+
+
+WALL = Surface(box_of('wall', (0.1, 2.0, 2.0), (0.51, 0.0, 1.0)), (-1.0, 0.0, 0.0),
+               (0.42, 0.35, 1.05), 0.04)
+# The controller takes the frame's origin for the contact. A sphere that a table's friction turns
+# rolls on it: one of 4 cm by centimetres.
+TABLE = Surface(box_of('table', (0.6, 2.0, 0.1), (0.6, 0.0, 0.8)), (0.0, 0.0, 1.0),
+                (0.42, 0.35, 0.86), 0.01, approach=(0.1, 0.002, -0.01))
 LEAST, GREATEST, COUNTED_ON = 5.0, 200.0, 0.5  # N; friction
 TOE = 0.1  # m ahead of the ankle
 
 
 class Leaning(Standing):
-    """Talos whose left hand is on a wall; ``forces`` of MuJoCo and of the controller, (k, 2, 3)."""
+    """Talos, its left hand on a surface; ``forces`` of MuJoCo and of the controller, (k, 2, 3)."""
 
-    def __init__(self):
-        self.forces, hand = [], HANDS[0]
-        self.wall = Contact(hand, kind='point', normal=(-1.0, 0.0, 0.0), friction=COUNTED_ON,
+    def __init__(self, surface=WALL):
+        self.forces, self.place, hand = [], np.array(surface.place), HANDS[0]
+        self.wall = Contact(hand, kind='point', normal=surface.normal, friction=COUNTED_ON,
                             normal_force=(LEAST, GREATEST))
-        box = Box('wall', (0.1, 2.0, 2.0), pose=(WALL + 0.05, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
-                  fixed=True, friction=FRICTION)
-        super().__init__([box], shapes=[Shape(hand, (RADIUS,))], others=[self.wall])
+        super().__init__(
+            [surface.box], shapes=[Shape(hand, (surface.radius,))], others=[self.wall])
         # Else MuJoCo's friction creeps: a foot by 7 mm/s under 50 N.
         self.simulated.model.opt.impratio = 30.0
         self.simulated.model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
         self.balance.max_linear_velocity = 0.1
         self.hands[1].enabled = False
-        for ahead in (-0.002, 0.01):
+        for away in surface.approach:
             goal = self.hands[0].pose
-            goal[:3] = PLACE
-            goal[0] += ahead
+            goal[:3] = self.place + away * self.wall.normal
             self.hands[0].set_target(goal)
             self.run(1.0)
         self.stabilise(100.0)
@@ -55,6 +75,11 @@ class Leaning(Standing):
         self.forces.append([turn @ self.simulated.contact_wrench(HANDS[0])[:3],
                             (self.wall.force - self.wall.internal_wrench)[:3]])
 
+    @property
+    def slipped(self):
+        """How far the hand is from its place, m."""
+        return np.linalg.norm(self.simulated.frame_pose(HANDS[0])[:3] - self.place)
+
     def lean(self, ahead):
         """Move the centre of mass ahead of the ankles, m."""
         goal = self.balance.pose
@@ -66,6 +91,13 @@ class Leaning(Standing):
 @pytest.fixture(scope='module')
 def leaning():
     robot = Leaning()
+    robot.lean(0.05)
+    return robot
+
+
+@pytest.fixture(scope='module')
+def at_a_table():
+    robot = Leaning(TABLE)
     robot.lean(0.05)
     return robot
 
@@ -88,7 +120,7 @@ def test_it_leans_further_than_its_feet_reach(leaning):
     seen, told = np.median(robot.forces, axis=0)
     assert abs(robot.balance.error[0]) < 4e-3
     weight = 9.81 * robot.model.nodes['mass'].sum()
-    assert -seen[0] > weight * (TOE + 0.004 - SAFE * TOE) / PLACE[2]
+    assert -seen[0] > weight * (TOE + 0.004 - SAFE * TOE) / robot.place[2]
     assert seen[0] == pytest.approx(told[0], rel=0.15)
     assert np.linalg.norm(seen[1:]) < -FRICTION * seen[0]
     forces = np.array(robot.forces)[:, 1]
@@ -108,8 +140,40 @@ def test_a_push_at_the_pelvis_while_it_leans(leaning, direction):
     robot.run(1.9)
     assert np.linalg.norm(robot.balance.error[:2]) < 0.01
     assert robot.feet_moved < 0.01
-    assert np.linalg.norm(robot.simulated.frame_pose(HANDS[0])[:3] - PLACE) < 0.06
+    assert robot.slipped < 0.06
     assert direction != 0 or -np.array(robot.forces)[:, 0, 0].min() > 90.0
+
+
+@apart
+def test_it_leans_on_a_table_beyond_its_toes(at_a_table):
+    """The hand presses down, ahead of the feet, as far as friction and the bounds allow."""
+    robot = at_a_table
+    robot.lean(TOE + 0.02)
+    robot.forces.clear()
+    robot.run(0.5)
+    seen, told = np.median(robot.forces, axis=0)
+    assert np.linalg.norm(robot.balance.error[:2]) < 6e-3
+    # Moments about the toes, as of a hand and feet that exert no force along the ground.
+    weight = 9.81 * robot.model.nodes['mass'].sum()
+    assert seen[2] > weight * 0.015 / (robot.place[0] - TOE)
+    assert seen[2] == pytest.approx(told[2], rel=0.1)
+    assert np.linalg.norm(seen[:2]) < FRICTION * seen[2]
+    forces = np.array(robot.forces)[:, 1]
+    assert ((forces[:, 2] >= LEAST - 1e-3) & (forces[:, 2] <= GREATEST + 1e-3)).all()
+    assert (abs(forces[:, :2]).max(axis=1) < COUNTED_ON / 2.0 ** 0.5 * forces[:, 2] + 1e-3).all()
+    assert robot.feet_moved < 5e-3
+
+
+@pytest.mark.parametrize('direction', range(0, 360, 60))
+@apart
+def test_a_push_at_the_pelvis_at_a_table(at_a_table, direction):
+    robot = at_a_table
+    robot.push(direction)
+    assert np.linalg.norm(robot.balance.error[:2]) > 4e-3
+    robot.run(1.9)
+    assert np.linalg.norm(robot.balance.error[:2]) < 0.01
+    assert robot.feet_moved < 0.01
+    assert robot.slipped < 0.06
 
 
 def test_the_other_hand_reaches():
@@ -123,5 +187,5 @@ def test_the_other_hand_reaches():
         missed += np.linalg.norm(robot.hands[1].error[:3]) > 0.05
         assert np.linalg.norm(robot.balance.error[:2]) < 0.01
     assert robot.feet_moved < 5e-3
-    assert np.linalg.norm(robot.simulated.frame_pose(HANDS[0])[:3] - PLACE) < 0.06
+    assert robot.slipped < 0.06
     assert 0 < missed < 4
