@@ -32,6 +32,8 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.cli.main import main
+from opspace_control.identification import excitation
+from opspace_control.identification.excitation import POOR
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 from opspace_control.runs.writer import ROBOT, RunWriter
@@ -60,7 +62,7 @@ def folder(tmp_path_factory):
 def motion(folder):
     """The motion, written as users do it."""
     assert main(['identify', '--excite', str(folder / 'panda.urdf'), '--home', HOME, '--locked',
-                 ','.join(LOCKED), '--output', str(folder / 'excite.csv')]) == 0
+                 ','.join(LOCKED), '--output', str(folder / 'excite.csv'), '--clearance', '0']) == 0
     return Plan.load(folder / 'excite.csv')
 
 
@@ -297,15 +299,14 @@ def test_a_joint_that_friction_keeps_from_moving_is_named(folder, motion, capsys
     assert list(read(folder / 'stuck.identified.yaml')) == ['drive_friction', 'observer']
 
 
-def test_a_motion_by_the_parameter_file_of_the_nodes(folder, capsys):
+def test_a_motion_by_the_parameter_file_of_the_nodes(folder):
     """It begins where they do, and moves what they move."""
     assert main(['new', str(folder / 'panda.urdf'), '--output', str(folder / 'panda.yaml'),
                  '--no-distances']) == 0
     values = ParameterFile(folder / 'panda.yaml')
     assert main(['identify', '--excite', str(folder / 'panda.urdf'), '--parameters',
                  str(folder / 'panda.yaml'), '--home', 'panda_joint1=0.5', '--seconds', '6',
-                 '--output', str(folder / 'by_file.csv')]) == 0
-    assert 'links may hit each other' in capsys.readouterr().out
+                 '--output', str(folder / 'by_file.csv'), '--clearance', '0']) == 0
     plan = Plan.load(folder / 'by_file.csv')
     assert plan.locked == tuple(LOCKED)
     start = dict(zip(plan.dof_names, plan.q[0], strict=True))
@@ -314,30 +315,77 @@ def test_a_motion_by_the_parameter_file_of_the_nodes(folder, capsys):
     assert start['panda_joint4'] == pytest.approx(given)
 
 
-def test_a_motion_keeps_shapes_apart(folder):
-    """With a file of collision shapes the motion is smaller, where links would come close."""
-    text = ('<robot name="two"><link name="base"/>' + ''.join(
+def two_arms(shape, upper=3.0):
+    """Return the URDF of two arms of one joint each, whose ends have a shape."""
+    return ('<robot name="two"><link name="base"/>' + ''.join(
         f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" '
-        'ixy="0" ixz="0" iyz="0"/></inertial><collision><origin xyz="0.3 0 0"/><geometry>'
-        '<sphere radius="0.05"/></geometry></collision></link>'
-        f'<joint name="{name}_joint" type="continuous"><parent link="base"/><child link="{name}"/>'
-        f'<origin xyz="0 {y} 0"/><axis xyz="0 0 1"/><limit effort="50" velocity="3"/></joint>'
+        f'ixy="0" ixz="0" iyz="0"/></inertial>{shape}</link>'
+        f'<joint name="{name}_joint" type="revolute"><parent link="base"/><child link="{name}"/>'
+        f'<origin xyz="0 {y} 0"/><axis xyz="0 0 1"/>'
+        f'<limit effort="50" velocity="3" lower="-3" upper="{upper}"/></joint>'
         for name, y in (('left', 0.2), ('right', -0.2))) + '</robot>')
-    (folder / 'two.urdf').write_text(text)
-    command = ['identify', '--excite', str(folder / 'two.urdf'), '--force', '--output',
-               str(folder / 'two.csv'), '--clearance', '0.1']
-    assert main(command) == 0
-    free = Plan.load(folder / 'two.csv')
-    assert main(['collision', str(folder / 'two.urdf')]) == 0
-    assert main(command) == 0
-    apart = Plan.load(folder / 'two.csv')
+
+
+def test_a_motion_keeps_shapes_apart(folder, capsys):
+    """
+    The motion is smaller where links would come close, with a file of shapes or without.
+
+    A robot without shapes is refused, unless the user does without them.
+    """
+    path, output = folder / 'two.urdf', folder / 'two.csv'
+    command = ['identify', '--excite', str(path), '--force', '--output', str(output)]
+    path.write_text(two_arms(''))
+    assert main([*command, '--clearance', '0.1']) == 1
+    assert 'no <collision> shapes' in capsys.readouterr().err and not output.exists()
+    assert main([*command, '--clearance', '0']) == 0
+    text = two_arms('<collision><origin xyz="0.3 0 0"/><geometry><sphere radius="0.05"/>'
+                    '</geometry></collision>')
+    path.write_text(text)
+    assert main([*command, '--clearance', '0']) == 0
+    free = Plan.load(output)
+    assert main([*command, '--clearance', '0.1']) == 0
+    fitted = Plan.load(output)
+    assert 'shapes are fitted to the URDF' in capsys.readouterr().out
+    assert main([*command, '--clearance', '0.4']) == 1
+    assert "'left' and 'right' are 300 mm apart" in capsys.readouterr().err
+    assert main(['collision', str(path)]) == 0
+    assert main([*command, '--clearance', '0.1']) == 0
     shapes = CollisionDescription.read(folder / 'two.collision.yaml').model(
         RobotModel.from_urdf(text))
 
     def nearest(plan):
         return min(each.distance for q in plan.q[::20] for each in shapes.distances(q))
     assert nearest(free) < 0.09
-    assert nearest(apart) > 0.099
+    for plan in (fitted, Plan.load(output)):
+        assert nearest(plan) > 0.099
+        assert abs(plan.v).max() > 0.5
+
+
+def test_a_motion_that_tells_little_is_said(folder, capsys):
+    """A joint that hardly moves is named, with the cure, and so is a poor condition number."""
+    path = folder / 'narrow.urdf'
+    path.write_text(two_arms('', upper=0.11).replace('"0.11"', '"3"', 1))
+    command = ['identify', '--excite', str(path), '--force', '--output',
+               str(folder / 'narrow.csv'), '--clearance', '0']
+    assert main(command) == 0
+    assert not capsys.readouterr().err
+    assert main([*command, '--reach', '0.02']) == 1
+    told = capsys.readouterr().err
+    assert 'left_joint, right_joint' in told and '--locked' in told
+    path.write_text(two_arms('', upper=0.11).replace('"0.11"', '"3"', 1).replace(
+        'lower="-3" upper="0.11"', 'lower="-0.11" upper="0.11"'))
+    assert main(command) == 1
+    told = capsys.readouterr().err
+    assert 'of them: right_joint.' in told
+
+
+@pytest.mark.parametrize(('condition', 'said'), [(POOR, False), (1.01 * POOR, True)])
+def test_a_poor_condition_number_is_said(folder, capsys, monkeypatch, condition, said):
+    monkeypatch.setattr(excitation, '_condition', lambda *_: condition)
+    assert main(['identify', '--excite', str(folder / 'panda.urdf'), '--home', HOME, '--force',
+                 '--output', str(folder / 'poor.csv'), '--seconds', '4', '--clearance', '0',
+                 '--locked', ','.join(LOCKED)]) == said
+    assert ('condition number is above' in capsys.readouterr().err) == said
 
 
 def test_friction_alone_and_what_is_refused(folder, run, capsys):
@@ -352,5 +400,5 @@ def test_friction_alone_and_what_is_refused(folder, run, capsys):
     assert 'fast enough' in capsys.readouterr().err  # these joint states have no efforts
     assert main(['identify', str(folder / 'excite.csv')]) == 1
     assert main(['identify', '--excite', str(folder / 'panda.urdf'), '--output',
-                 str(folder / 'other.csv')]) == 1
+                 str(folder / 'other.csv'), '--clearance', '0']) == 1
     assert 'panda_joint4' in capsys.readouterr().err

@@ -17,7 +17,8 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.control.planning.postures import limit_margins, middle_posture, named_posture
-from opspace_control.identification.excitation import MARGIN, REACH, exciting_motion
+from opspace_control.identification.excitation import MARGIN, POOR, REACH, exciting_motion
+from opspace_control.share import share_directory
 
 FILES = {'panda.urdf': ['panda_finger_joint1'], 'ur5_robot.urdf': [], 'xarm7.urdf': []}
 
@@ -53,15 +54,67 @@ def test_it_is_within_limits_and_can_be_sent(file, tmp_path):
              RobotState(model, home, np.zeros(model.nv)))
 
 
-def test_amplitudes_shrink_where_it_is_not_clear():
+def test_a_joint_that_begins_at_the_end_of_its_range_moves_away_from_it():
+    """An elbow of which the home is as near to its limit as is allowed moves as far as others."""
+    model = sample('dual_arm').model
+    home, elbow = named_posture(model, {}), model.dof_index('l_elbow')
+    at = model.q_index[elbow]
+    home[at] = model.upper_soft_limits[elbow] - MARGIN[0]
+    motion = exciting_motion(model, home, duration=12.0)
+    moved = motion.q[:, at] - home[at]
+    assert moved.max() < 1e-9
+    assert -REACH[0] - 1e-12 < moved.min() < -0.6 * REACH[0]
+    assert not motion.slow(model).any()
+    # Without room there is nothing to tell.
+    still = exciting_motion(model, home, duration=8.0, reach=(0.02, 0.0))
+    assert still.slow(model).all() and not motion.slow(model).any()
+
+
+def test_only_joints_shrink_that_move_what_is_too_near():
     model = sample('planar_3r').model
     home = named_posture(model, {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6})
+    elbow = np.arange(model.nv) == model.dof_index('elbow')
+    at = model.q_index[elbow][0]
+
+    def clearance(q):
+        return elbow & (abs(q[at] - home[at]) > 0.3)
     free = exciting_motion(model, home, duration=6.0)
-    near = exciting_motion(model, home, duration=6.0,
-                           clearance=lambda q: bool(abs(q - home).max() < 0.3))
-    assert abs(near.q - home).max() < 0.3 < abs(free.q - home).max()
-    with pytest.raises(ControlError, match='too near'):
-        exciting_motion(model, home, duration=6.0, clearance=lambda q: False)
+    near = exciting_motion(model, home, duration=6.0, clearance=clearance)
+    far = abs(near.q - home).max(axis=0)
+    assert far[at] <= 0.3 < abs(free.q - home).max(axis=0)[at]
+    assert (np.delete(far, at) > 0.7 * REACH[0]).all()
+    with pytest.raises(ControlError, match='which these joints move: elbow'):
+        exciting_motion(model, home, duration=6.0, clearance=lambda q: elbow)
+
+
+def test_only_joints_shrink_that_load_a_drive():
+    """A weak elbow bounds the motion of the joints that turn its arm, not that of the other."""
+    model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
+    home = named_posture(model, {'l_elbow': -1.2, 'r_elbow': -1.2})
+    elbow = model.dof_index('l_elbow')
+    free = exciting_motion(model, home, duration=8.0)
+    usual, begin = abs(free.effort[:, elbow]).max(), abs(free.effort[0, elbow])
+    limit = begin + 0.4 * (usual - begin)
+    limits = model.effort_limits.copy()
+    limits[elbow] = limit
+    object.__setattr__(model, 'effort_limits', limits)
+    weak = exciting_motion(model, home, duration=8.0, effort=1.0)
+    assert abs(weak.effort[:, elbow]).max() <= limit
+    right = [model.q_index[model.dof_index(f'r_{joint}')] for joint in (
+        'shoulder_pitch', 'shoulder_yaw', 'elbow', 'wrist_yaw')]
+    assert (abs(weak.q - home)[:, right].max(axis=0) > 0.8 * REACH[0]).all()
+    assert weak.condition < 2.0 * free.condition
+
+
+def test_more_reach_is_not_a_worse_motion():
+    """Where limits bind, the series is chosen by the motion that they leave."""
+    model = sample('dual_arm').model
+    home = named_posture(model, {'l_elbow': -1.2, 'r_elbow': -1.2, 'l_shoulder_roll': 0.5,
+                                 'r_shoulder_roll': -0.5})
+    near, far = (exciting_motion(model, home, duration=8.0, reach=(reach, 0.1), effort=0.3,
+                                 speed=0.9) for reach in (0.4, 1.6))
+    assert far.condition < near.condition < POOR
+    assert (abs(far.effort) <= 0.3 * model.effort_limits).all()
 
 
 def test_what_is_refused():

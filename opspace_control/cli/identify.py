@@ -3,6 +3,7 @@
 """`opspace identify`: friction of drives and masses from a recorded run, and a motion for it."""
 
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,15 @@ from opspace_control.collision.description import collision_file
 from opspace_control.control.planning.postures import named_posture
 from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.errors import OpspaceError
+from opspace_control.identification.clearance import Clearance
 from opspace_control.identification.description import with_inertias
-from opspace_control.identification.excitation import EFFORT, REACH, SPEED, exciting_motion
+from opspace_control.identification.excitation import (
+    EFFORT,
+    POOR,
+    REACH,
+    SPEED,
+    exciting_motion,
+)
 from opspace_control.identification.fit import identify
 from opspace_control.identification.inertia import body_of_parameters
 from opspace_control.identification.samples import CUTOFF, SLOW, motion_samples
@@ -97,7 +105,8 @@ def _parser():
                         help='of the effort limits (default: %(default)g)')
     excite.add_argument('--clearance', type=float, default=0.03, metavar='M',
                         help='least distance of the shapes in the file of opspace collision beside '
-                        'the URDF (default: %(default)g)')
+                        "the URDF, or of the URDF's; 0: distances are not looked at (default: "
+                        '%(default)g)')
     return parser
 
 
@@ -204,10 +213,11 @@ def _excite(options):
         home, still = _parameters(text, options.parameters)
         locked = {*locked, *still}
     model = RobotModel.from_urdf(text, locked_joints=locked)
+    home = named_posture(model, home | options.home)
     motion = exciting_motion(
-        model, named_posture(model, home | options.home), duration=options.seconds,
-        reach=(options.reach, REACH[1]), speed=options.speed, effort=options.effort_part,
-        clearance=_clearance(options, model))
+        model, home, duration=options.seconds, reach=(options.reach, REACH[1]),
+        speed=options.speed, effort=options.effort_part,
+        clearance=_clearance(options, model, home))
     plan = motion.plan(model)
     with writing(path):
         plan.save(path)
@@ -218,7 +228,22 @@ def _excite(options):
         print(f'  {model.dof_names[dof]}: from {q.min():.3g} to {q.max():.3g}, at most '
               f'{abs(motion.v[:, dof]).max():.3g} of {model.velocity_limits[dof]:.3g} in velocity, '
               f'{effort:.3g} of {limit:.3g} in effort')
-    return 0
+    doubts = [*_doubts(model, motion)]
+    for doubt in doubts:
+        print(doubt, file=sys.stderr)
+    return 1 if doubts else 0
+
+
+def _doubts(model, motion):
+    """Yield sentences about what a motion does not tell."""
+    slow = model.names_of(motion.slow(model))
+    if slow:
+        yield (f'Too slow to tell anything of them: {", ".join(slow)}. Begin where they have more '
+               f'room, allow more --reach, or name them in --locked.')
+    if motion.condition > POOR:
+        yield (f'The condition number is above {POOR:g}: errors of efforts of 1 % are errors of '
+               'parameters beyond a fifth. Begin where joints have more room, or allow more of '
+               '--reach and --speed.')
 
 
 def _parameters(text, path):
@@ -233,11 +258,25 @@ def _parameters(text, path):
     return file.start(), model.names_of(~model.active)
 
 
-def _clearance(options, model):
-    """Return what tells whether shapes of a robot are far enough from each other, or None."""
-    path = collision_file(options.file)
-    if not path.is_file():
-        print(f'There is no {path}: links may hit each other. `opspace collision` makes it.')
+def _clearance(options, model, home):
+    """Return the `Clearance` of the robot's shapes, or None if the user wants none."""
+    if options.clearance == 0.0:
         return None
-    shapes = CollisionDescription.read(path).model(model)
-    return lambda q: not shapes.distances(q, options.clearance)
+    path = collision_file(options.file)
+    if path.is_file():
+        description = CollisionDescription.read(path)
+    else:
+        print(f'There is no {path}: shapes are fitted to the URDF. `opspace collision` makes the '
+              'file once and for all.')
+        description = CollisionDescription.from_urdf_file(options.file)
+    if not description.fits:
+        raise OpspaceError(
+            f'{options.file} has no <collision> shapes: links may hit each other.',
+            path=str(options.file), cure='Give it shapes, or do without by --clearance 0.')
+    clearance = Clearance(description.model(model), options.clearance)
+    for pair in clearance.near(home):
+        raise OpspaceError(
+            f"'{pair.first}' and '{pair.second}' are {1e3 * pair.distance:.0f} mm apart where the "
+            'motion begins.', cure='Begin from another posture, or allow less --clearance; where '
+            'they never meet, name them under excluded_pairs in the file of `opspace collision`.')
+    return clearance

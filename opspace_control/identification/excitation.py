@@ -3,13 +3,15 @@
 """
 A motion from which the parameters of a robot can be told, within its limits.
 
-Each joint follows a finite Fourier series about where it begins,
+Each joint follows a finite Fourier series about a centre near to where it begins,
 
-    q(t) = q_0 + w(t) Σ_k c_k sin(2π k f t + φ_k),
+    q(t) = q_0 + w(t) a (o + Σ_k c_k sin(2π k f t + φ_k)),
 
 as of Swevers and others ([SGT97]); the window w rises smoothly from zero to one and falls back, so
-that the motion begins and ends at rest, where the robot is. Of several random series that which
-makes the linear problem of the fit conditioned best is taken.
+that the motion begins and ends at rest, where the robot is. The offset o is that of the middle of
+the range that limits leave: a joint that begins at one end moves towards the other. Of several
+random series, each with the largest amplitudes a that limits leave it, that which makes the linear
+problem of the fit conditioned best is taken.
 """
 
 from dataclasses import dataclass
@@ -31,12 +33,17 @@ REACH = 0.8, 0.15
 SPEED = 0.4   # of the velocity limits; for joints without any, of 2 rad/s or m/s
 EFFORT = 0.8  # of the effort limits, as half of the least reserve is for what is wrong in the model
 MARGIN = 0.1, 0.01  # rad and m, from the limits of positions: no joint brakes before them
+_ROUNDED = 1e-9  # rad or m, by which a home that is there may be nearer
 _UNKNOWN_SPEED = 2.0
 _TRIES = 20   # series of which the best is taken
-_LOOKS = 200  # samples at which conditioning, efforts and distances are looked at
-# Efforts are looked at every so many seconds; in between, at 0.5 Hz, they differ by less than 1e-3.
-_INTERVAL, _SAMPLED = 0.01, 0.999
-_SHRINK, _SHRINKS = 0.85, 20  # of the amplitudes, until efforts and distances are within limits
+# Efforts and distances of the series are looked at each so many seconds, and again of the best, s:
+# in between, at 0.5 Hz, efforts differ by less than 1e-3.
+_LOOK, _INTERVAL, _SAMPLED = 0.15, 0.01, 0.999
+_SHRINK = 0.85  # of the amplitude of a joint, until efforts and distances are within limits
+# From this condition number on the worst combination of parameters is told with an error of a fifth
+# of what the best adds to efforts, if drives are wrong by 1 % of that: the standard error is
+# 0.01 * 500 / sqrt(600), as half a minute at 10 Hz, the cutoff of the fit, has 600 samples.
+POOR = 500.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +63,10 @@ class Excitation:
     condition: float
     """The condition number of the linear problem, bodies and friction of the joints that move."""
 
+    def slow(self, model):
+        """Return the mask (nv,) of driven joints that are too slow to tell of their friction."""
+        return model.active & (abs(self.v).max(axis=0) <= SLOW)
+
     def plan(self, model):
         """Return the motion as a `Plan`, without tasks, which `opspace execute` sends."""
         k = len(self.time)
@@ -74,8 +85,8 @@ def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, s
     """
     Return the `Excitation` of all joints with a drive, from ``home`` (nq,) and back, [SGT97].
 
-    Amplitudes are as large as limits and ``reach`` allow, and shrink together until the model's
-    efforts, and the distances, are within theirs, too.
+    Amplitudes are as large as limits and ``reach`` allow. Where the model's efforts, or distances,
+    are not within theirs, those of the joints that matter shrink.
 
     Parameters
     ----------
@@ -90,13 +101,14 @@ def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, s
     speed, effort : float
         Parts of the limits of velocities and efforts that are used, from 0 to 1.
     clearance : callable, optional
-        Takes q (nq,) and returns whether nothing is too near to anything.
+        Takes q (nq,) and returns a mask (nv,) of joints that move what is too near to each other,
+        such as a `Clearance`.
 
     Raises
     ------
     ControlError
         If a number is not one of these, home is not within the limits by 0.1 rad or 0.01 m, or the
-        efforts there not within theirs, or no motion is clear.
+        efforts or distances there not within theirs.
 
     """
     home = checked(home, 'excitation: home', ControlError, (model.nq,))
@@ -107,37 +119,67 @@ def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, s
     if model.floating_base or (model.q_index < 0).any():
         raise ControlError('Only joints of one coordinate on a fixed base are excited.',
                            cure='Fix the base, such as on a stand.')
-    amplitudes, fastest = _amplitudes(model, home, reach), _fastest(model, speed)
+    _check_home(model, home, effort, clearance)
+    offset, most = _range(model, home, reach)
+    fastest = _fastest(model, speed)
     count = max(2, round(duration / timestep))
     time = np.arange(count + 1) * (duration / count)
-    best, looks = None, np.linspace(0, count, _LOOKS).astype(int)
+    looks, fine = (np.linspace(0, count, max(2, int(duration / step)) + 1).astype(int)
+                   for step in (_LOOK, max(_INTERVAL, duration / count)))
+    best = None
     for attempt in range(_TRIES):
-        series = _series(model.nv, time, np.random.default_rng([0, attempt]))
-        scale = np.minimum(amplitudes / abs(series[0]).max(axis=0),
-                           fastest / abs(series[1]).max(axis=0))
-        motion = [values * scale for values in series]
-        condition = _condition(model, home, [values[looks] for values in motion])
+        series = _series(offset, time, np.random.default_rng([0, attempt]))
+        looked = [values[looks] for values in series]
+        amplitude = _shrunk(model, home, looked, np.minimum(
+            most, fastest / abs(series[1]).max(axis=0)), effort, clearance)
+        condition = _condition(model, home, [amplitude * values for values in looked])
         if best is None or condition < best[0]:
-            best = condition, motion
-    motion = _shrunk(model, home, best[1], effort, clearance, looks,
-                     max(1, int(_INTERVAL / (time[1] - time[0]))))
-    q = home + motion[0][:, np.argsort(model.q_index)]
-    looked = [values[looks] for values in motion]
+            best = condition, series, amplitude
+    _, series, amplitude = best
+    amplitude = _shrunk(model, home, [values[fine] for values in series], amplitude, effort,
+                        clearance)
+    motion = [amplitude * values for values in series]
+    q = _positions(model, home, motion[0])
     return Excitation(time, q, *motion[1:], _efforts(model, q, *motion[1:]),
-                      _condition(model, home, looked))
+                      _condition(model, home, [values[looks] for values in motion]))
 
 
-def _amplitudes(model, home, reach):
-    """Return how far (nv,) each joint may go from home; zero without a drive."""
+def _check_home(model, home, effort, clearance):
+    """Raise a ControlError if no motion from home is within the limits of efforts and clear."""
+    effort_share = abs(_efforts(model, home[None], *np.zeros((2, 1, model.nv)))[0]) / _usable(
+        model, effort)
+    joint = int(effort_share.argmax())
+    if effort_share[joint] > _SAMPLED:
+        raise ControlError(
+            f"'{model.dof_names[joint]}' needs {effort_share[joint]:.0%} of the effort that it may "
+            'use, where it begins.',
+            cure='Begin from another posture.', joint=model.dof_names[joint])
+    if clearance is not None and clearance(home).any():
+        names = [model.dof_names[k] for k in np.flatnonzero(clearance(home))]
+        raise ControlError(
+            'Shapes of the robot are too near to each other at home, which these joints move: '
+            f'{", ".join(names)}.', joint=names[0], cure='Begin from another posture.')
+
+
+def _range(model, home, reach):
+    """
+    Return the middle of each joint's range from home, and half of the range, (nv,) each.
+
+    The middle is in parts of the half; the half is zero without a drive.
+    """
     at = home[model.q_index]
     margin, greatest = (np.where(model.slides, pair[1], pair[0]) for pair in (MARGIN, reach))
-    distance = np.minimum(at - model.lower_soft_limits, model.upper_soft_limits - at) - margin
-    for joint in np.flatnonzero(model.active & (distance < 0.0)):
+    down = at - model.lower_soft_limits - margin
+    up = model.upper_soft_limits - at - margin
+    for joint in np.flatnonzero(model.active & (np.minimum(down, up) < -_ROUNDED)):
         raise ControlError(
             f"'{model.dof_names[joint]}' begins at {at[joint]:.4g} rad or m, less than "
             f'{margin[joint]:g} from a limit.', joint=model.dof_names[joint],
             cure='Bring the robot to another posture, and give it as home.')
-    return np.where(model.active, np.minimum(distance, greatest), 0.0)
+    down, up = (np.clip(side, 0.0, greatest) for side in (down, up))
+    half = 0.5 * (down + up)
+    offset = np.divide(0.5 * (up - down), half, out=np.zeros(model.nv), where=half > 0.0)
+    return offset, np.where(model.active, half, 0.0)
 
 
 def _fastest(model, speed):
@@ -145,8 +187,9 @@ def _fastest(model, speed):
     return speed * np.where(np.isfinite(limits), limits, _UNKNOWN_SPEED)
 
 
-def _series(n, time, random):
-    """Return windowed series (k, n) of one random choice, and their first two derivatives."""
+def _series(offset, time, random):
+    """Return windowed series (k, n) about an offset (n,), within 1, and their two derivatives."""
+    n = len(offset)
     amplitudes, phases = random.uniform(0.2, 1.0, (HARMONICS, n)), random.uniform(
         0.0, 2.0 * np.pi, (HARMONICS, n))
     parts = np.zeros((3, len(time), n))
@@ -157,6 +200,10 @@ def _series(n, time, random):
         # The velocities of all harmonics are alike.
         for order, turned in enumerate((sine, cosine, -sine)):
             parts[order] += amplitude / k * w**order * turned
+    low, high = parts[0].min(axis=0), parts[0].max(axis=0)
+    parts[0] -= 0.5 * (low + high)
+    parts /= 0.5 * (high - low)
+    parts[0] += offset
     window = _window(time)[..., None]
     return [window[0] * parts[0], window[1] * parts[0] + window[0] * parts[1],
             window[2] * parts[0] + 2.0 * window[1] * parts[1] + window[0] * parts[2]]
@@ -174,7 +221,7 @@ def _window(time):
 
 def _condition(model, home, motion):
     """Return the condition number of the fit's linear problem."""
-    q = home + motion[0][:, np.argsort(model.q_index)]
+    q = _positions(model, home, motion[0])
     joints = np.flatnonzero(model.active & (abs(motion[1]).max(axis=0) > SLOW))
     Y = inertial_regressor(model, q, *motion[1:])[:, joints]
     friction = [values[:, joints, None] * np.eye(len(joints))
@@ -191,20 +238,44 @@ def _efforts(model, q, v, acceleration):
     return np.where(model.active, inverse_dynamics(model, model.nodes, q, v, acceleration), 0.0)
 
 
-def _shrunk(model, home, motion, effort, clearance, looks, stride):
-    """Return the motion with smaller amplitudes, within limits of efforts and clear."""
-    order = np.argsort(model.q_index)
-    limits = np.maximum(effort * model.effort_limits, np.finfo(float).tiny)
-    for _ in range(_SHRINKS):
-        q = home + motion[0][:, order]
-        efforts = _efforts(model, *(values[::stride] for values in (q, *motion[1:])))
-        effort_share = abs(efforts) / limits
-        strained = effort_share.max(axis=0) > _SAMPLED
-        if not strained.any() and (clearance is None or all(map(clearance, q[looks]))):
-            return motion
-        motion = [_SHRINK * values for values in motion]
-    joint = model.dof_names[int(effort_share.max(axis=0).argmax())]
-    raise ControlError(
-        f"'{joint}' needs {effort_share.max():.0%} of the effort that it may use." if strained.any()
-        else 'Shapes of the robot are too near to each other at home.', joint=joint,
-        cure='Begin from another posture.')
+def _positions(model, home, motion):
+    """Return q (k, nq) of a motion (k, nv) from home."""
+    return home + motion[:, np.argsort(model.q_index)]
+
+
+def _usable(model, effort):
+    return np.maximum(effort * model.effort_limits, np.finfo(float).tiny)
+
+
+def _shrunk(model, home, series, amplitude, effort, clearance):
+    """Return amplitudes (nv,), no larger, with which samples of series are within all limits."""
+    limits, amplitude = _usable(model, effort), amplitude.copy()
+    while True:
+        before = amplitude.copy()
+        effort_share = abs(_efforts(model, _positions(model, home, amplitude * series[0]), *(
+            amplitude * values for values in series[1:]))) / limits
+        for joint in np.flatnonzero(effort_share.max(axis=0) > _SAMPLED):
+            sample = [values[effort_share[:, joint].argmax()] for values in series]
+            _relieve(model, home, sample, amplitude, joint, limits[joint])
+        if clearance is not None:
+            for sample in series[0]:
+                while (near := clearance(
+                        _positions(model, home, amplitude * sample[None])[0])).any():
+                    amplitude[near] *= _SHRINK
+        if (amplitude == before).all():
+            return amplitude
+
+
+def _relieve(model, home, sample, amplitude, joint, limit):
+    """Shrink amplitudes (nv,), those that matter most, until a joint's effort is in its limit."""
+    moving = np.flatnonzero(model.active)
+    while True:
+        # As it is, and with each joint's amplitude shrunk.
+        trials = np.tile(amplitude, (len(moving) + 1, 1))
+        trials[np.arange(len(moving)), moving] *= _SHRINK
+        efforts = abs(_efforts(model, _positions(model, home, trials * sample[0]), *(
+            trials * values for values in sample[1:])))[:, joint]
+        if efforts[-1] <= _SAMPLED * limit:
+            return
+        best = efforts[:-1].argmin()
+        amplitude[moving[best] if efforts[best] < efforts[-1] else moving] *= _SHRINK
