@@ -123,8 +123,8 @@ CONTROLLER = (
     Topic('out', '~/external_effort/<part>', 'sensor_msgs/JointState',
         'Its parts due to `friction`, to `payload` that the links of the tasks carry beyond the '
         'model, and to `contact`, which is what the other two leave; their sum is '
-        '`~/external_effort`. They are told apart from the motion of the last 20 s, since there '
-        'is a subscriber.'),
+        '`~/external_effort`. They are told apart from the last 20 s in which a joint moved, since '
+        'there is a subscriber; of a joint at rest as much is friction as can be.'),
     Topic('out', '~/markers', 'visualization_msgs/MarkerArray',
         'Goals, errors and forces for RViz; with distances of links their shapes, and lines '
         'between pairs that are near, red where the bound is active.'),

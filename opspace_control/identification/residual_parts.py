@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.checks import checked
-from opspace_control.dynamics.drive_friction import SLIP_VELOCITY
 from opspace_control.dynamics.estimated_wrench import estimated_wrench
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import StateError
+from opspace_control.identification.samples import SLOW
 
 PARTS = 'friction', 'payload', 'contact'  # of `ResidualSplitter`
 # Rounds of iteratively reweighted least squares; a rest below this part of the mean counts as it.
@@ -20,6 +20,9 @@ _ROUNDS, _LEAST_REST = 25, 1e-4
 # A combination of parameters with less than this part of the greatest influence is not told; a
 # parameter of less resolution is NaN.
 _LEAST_INFLUENCE, _TOLD = 1e-3, 0.98
+# The direction of a friction behind the observer's filter counts as known, of -1 to 1, with this
+# width of its bounds: 4 / rate after a joint is fast, as in `thresholds`.
+_KNOWN = 0.04
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,38 +43,48 @@ class ResidualParts:
     """(k, nv) what none of them explains, N·m or N."""
 
 
-def residual_parts(model, states, residuals, frame):
+def residual_parts(model, states, residuals, frame, *, slow=SLOW):
     """
     Return the `ResidualParts` of residuals (k, nv) of a `MomentumObserver` at k states.
 
     Friction and a payload have parameters that stay, contact comes and goes. So
 
-        ``r = −F_c tanh(v / v_0) − b v + Jᵀ [m g; (R s) × g] + Jᵀ F``
+        ``r = −F_c sign(v) − b v + Jᵀ [m g; (R s) × g] + Jᵀ F``
 
     is fitted with the Coulomb friction F_c and the viscous friction b of each
-    joint, and the mass m at the frame with ``s = m c`` of its centre of mass c, all linear, efforts
-    in parts of their limits. The sum of the norms of what is left at the states is least, which
+    joint, which are not negative, and the mass m at the frame with ``s = m c`` of its centre of
+    mass c, all linear, efforts in parts of their limits. Joints slower than ``slow`` have no part
+    in the fit: their dry friction is anything from −F_c to F_c, [ADC94], and as much of what is
+    left counts as friction. The sum of the norms of what is left at the states is least, which
     forgives a lot at some of them: there is contact, and the wrench F at the frame explains what is
-    left as in `estimated_wrench`. Slow motion: inertial forces of the payload are not looked at.
+    left as in `estimated_wrench`. Slow motion: inertial forces of the payload are not looked at,
+    and velocities have kept their sign for some time constants of the observer.
 
     Contact during more than half of the states is not told from a payload, nor a vertical force
     that stays; friction of a joint that does not move is NaN, and so is what postures that are all
     alike do not tell of the payload. A StateError refuses residuals of another shape.
     """
     r = checked(residuals, 'residuals', StateError, (max(len(states), 1), model.nv))
-    limits = _limits(model)
-    columns = np.array([_columns(model, state, [frame]) for state in states])
-    A, b = columns / limits[:, None], r / limits
-    weight = np.ones(len(states))
+    n, driven = model.nv, _driven(model)
+    v = np.array([state.v for state in states])
+    moving = abs(v) > slow
+    loads = np.array([_loads(model, state, [frame]) for state in states])
+    columns = np.concatenate([
+        -_diagonal(driven * np.sign(v)), -_diagonal(driven * v), loads], axis=2)
+    counted = ((moving | ~driven) / _limits(model))[..., None]
+    A, b = columns * counted, r * counted[..., 0]
+    x, weight = np.zeros(columns.shape[2]), np.ones(len(states))
     for _ in range(_ROUNDS):
         weighted = (weight[:, None, None] * A).reshape(-1, A.shape[2])
-        x, resolution = _solve(weighted.T @ weighted, weighted.T @ (weight[:, None] * b).ravel())
+        x, resolution = _solve(weighted.T @ weighted,
+                               weighted.T @ (weight[:, None] * b).ravel(), 0.0 * x, 2 * n)
         weight = _weights(b - A @ x)
-    left = r - columns @ x
+    left = r - loads @ x[2 * n:]
+    direction = np.where(moving, np.sign(v), [[[-1.0]], [[1.0]]])
+    left -= _friction(left, driven * x[:n], driven * x[n:2 * n], direction, v)
     found = [estimated_wrench(model, state, frame, rest)
              for state, rest in zip(states, left, strict=True)]
     parameters = np.where(resolution > _TOLD, x, np.nan)
-    n = model.nv
     return ResidualParts(
         coulomb=parameters[:n], viscous=parameters[n:2 * n], mass=float(parameters[2 * n]),
         moment=parameters[2 * n + 1:], contact=np.array([each.wrench for each in found]),
@@ -82,8 +95,12 @@ class ResidualSplitter:
     """
     Split the residuals of a `MomentumObserver` into efforts of friction, payload and contact.
 
-    As `residual_parts`, while the robot moves: of the last time ``span`` one state in each
-    ``interval`` counts, and each brings one round of the reweighted least squares. ``frames`` are
+    As `residual_parts`, while the robot moves: in each ``interval`` one state counts in which a
+    joint is fast, and brings one round of the reweighted least squares. So many count as there are
+    intervals in the ``span``; what they do not tell stays as it was. The observer's residual is
+    ``K / (s + K)`` of the unknown force, so velocities, payloads and the bounds of friction,
+    anything from −F_c to F_c of slow joints, pass the same filter before they are compared with it.
+    A joint has a part in the fit while the bounds behind the filter are narrow. ``frames`` are
     those of links that may carry what the model lacks. Contact that stays for more than half of the
     span becomes a payload.
 
@@ -91,47 +108,78 @@ class ResidualSplitter:
     ----------
     model : RobotModel
     frames : sequence of str
+    rate : float or (nv,) array
+        That of the observer, 1/s; an attribute, which may be set at any time.
     span, interval : float
         s.
 
     """
 
-    def __init__(self, model, frames, *, span=20.0, interval=0.1):
-        self._model, self._frames = model, list(frames)
-        self._span, self._interval, self._samples = span, interval, deque()
+    def __init__(self, model, frames, rate, *, span=20.0, interval=0.1):
+        self.rate, self._model, self._frames = rate, model, list(frames)
+        self._interval, self._samples = interval, deque(maxlen=max(1, round(span / interval)))
         self._x, self._limits = np.zeros(2 * model.nv + 4 * len(self._frames)), _limits(model)
+        self._driven = _driven(model)
+        self._time = self._filtered = self._raw = None
 
     def split(self, time, state, residual, locked=None):
         """
         Return the parts of a residual (nv,), N·m or N, at a time, s: a dict of (nv,).
 
         ``friction`` and ``payload`` are those of the parameters that fit, ``contact`` is what they
-        leave; their sum is the residual. ``locked`` (nv,) are joints of which the brakes are on.
-        Time that goes back begins anew.
+        leave; their sum is the residual. Of a slow joint as much is friction as its Coulomb
+        friction can be. ``locked`` (nv,) are joints of which the brakes are on. Time that goes back
+        begins anew.
         """
-        columns = _columns(self._model, state, self._frames)
+        n, driven = self._model.nv, self._driven
+        loads = _loads(self._model, state, self._frames)
         if locked is not None:
-            columns[locked] = 0.0
-        if self._samples and time < self._samples[-1].time:
+            loads[locked], driven = 0.0, driven & ~locked
+        if self._time is not None and time < self._time:
             self._samples.clear()
             self._x[:] = 0.0
-        if not self._samples or time >= self._samples[-1].time + self._interval:
-            self._add(time, columns / self._limits[:, None], residual / self._limits)
-        split = 2 * self._model.nv
-        friction = columns[:, :split] @ self._x[:split]
-        payload = columns[:, split:] @ self._x[split:]
+            self._time = None
+        self._filter(time, state.v, loads)
+        direction, v, loads = self._filtered
+        known = direction[1] - direction[0] < _KNOWN
+        if (known & driven).any() and (
+                not self._samples or time >= self._samples[-1].time + self._interval):
+            columns = np.column_stack([-np.diag(driven * direction.mean(axis=0)),
+                                       -np.diag(driven * v), loads])
+            counted = (known | ~self._driven) / self._limits
+            self._add(time, columns * counted[:, None], residual * counted)
+        payload = loads @ self._x[2 * n:]
+        friction = driven * _friction(residual - payload, self._x[:n], self._x[n:2 * n],
+                                      direction, v)
         return dict(zip(PARTS, (friction, payload, residual - friction - payload), strict=True))
+
+    def _filter(self, time, v, loads):
+        """Let bounds of the direction (2, nv), v and loads pass the observer's filter until now."""
+        moving = abs(v) > SLOW
+        raw = np.where(moving, np.sign(v), [[-1.0], [1.0]]), v.copy(), loads
+        if self._time is None:
+            self._filtered = np.outer([-1.0, 1.0], np.ones(v.size)), v.copy(), loads
+        else:
+            steps = np.broadcast_to(self.rate * (time - self._time), v.size)
+            # Directions between two states are any of both.
+            (low, high), (last_low, last_high) = raw[0], self._raw[0]
+            between = np.array([np.fmin(low, last_low), np.fmax(high, last_high)])
+            self._filtered = (
+                between + np.exp(-steps) * (self._filtered[0] - between),
+                *(_behind_filter(*values) for values in zip(
+                    self._filtered[1:], self._raw[1:], raw[1:], (steps, steps[:, None]),
+                    strict=True)))
+        self._time, self._raw = time, raw
 
     def _add(self, time, A, b):
         """Fit the parameters again, with another sample."""
         samples = self._samples
         samples.append(_Sample(time, A, b, A.T @ A, A.T @ b))
-        while samples[0].time < time - self._span:
-            samples.popleft()
         left = np.array([sample.b - sample.A @ self._x for sample in samples])
         w = _weights(left) ** 2
         self._x = _solve(sum(k * sample.square for k, sample in zip(w, samples, strict=True)),
-                         sum(k * sample.right for k, sample in zip(w, samples, strict=True)))[0]
+                         sum(k * sample.right for k, sample in zip(w, samples, strict=True)),
+                         self._x, 2 * self._model.nv)[0]
 
 
 class _Sample(NamedTuple):
@@ -156,11 +204,21 @@ def _weights(left):
     return np.maximum(rest, _LEAST_REST * rest.mean() + 1e-12) ** -0.5
 
 
-def _columns(model, state, frames):
-    """Return the columns of Coulomb and viscous friction, and of mass and moment of each frame."""
-    friction = np.where(model.locked | model.passive, 0.0, 1.0)
-    friction[:6 * model.floating_base] = 0.0
-    columns = [-np.diag(friction * np.tanh(state.v / SLIP_VELOCITY)), -np.diag(friction * state.v)]
+def _driven(model):
+    """Return the mask (nv,) of joints with the friction of a drive."""
+    driven = ~(model.locked | model.passive)
+    driven[:6 * model.floating_base] = False
+    return driven
+
+
+def _diagonal(values):
+    """Return diagonal matrices (k, n, n) of values (k, n)."""
+    return values[..., None] * np.eye(values.shape[-1])
+
+
+def _loads(model, state, frames):
+    """Return the columns (nv, 4 f) of mass and moment of each frame."""
+    columns = [np.empty((model.nv, 0))]
     for frame, pose in model.forward_kinematics(state, frames).items():
         J = model.jacobian(state, frame)
         turned = np.cross(pose[:3, :3].T, GRAVITY).T  # (R e_i) × g
@@ -168,12 +226,37 @@ def _columns(model, state, frames):
     return np.column_stack(columns)
 
 
-def _solve(square, right):
-    """Return the least-norm solution of normal equations, and the resolution of each entry."""
+def _behind_filter(filtered, last, new, steps):
+    """Return what a filter of the first order makes of a straight line, ``steps`` of 1 / K long."""
+    mean = np.divide(-np.expm1(-steps), steps, out=np.ones(steps.shape), where=steps > 0.0)
+    return new - mean * (new - last) + np.exp(-steps) * (filtered - last)
+
+
+def _friction(left, coulomb, viscous, direction, v):
+    """Return what of efforts ``left`` is friction, by bounds of its direction, two of (..., nv)."""
+    return np.clip(left, -coulomb * direction[1] - viscous * v,
+                   -coulomb * direction[0] - viscous * v)
+
+
+def _solve(square, right, x, positive):
+    """
+    Return the solution of normal equations that is nearest to x, and the resolution of each entry.
+
+    The first so many entries are not negative: those that would be are zero.
+    """
     scale = np.sqrt(square.diagonal())
     scale[scale == 0.0] = 1.0
-    S, V = np.linalg.eigh(square / np.outer(scale, scale))
-    kept = S[-1] * _LEAST_INFLUENCE ** 2 < S
-    V = V[:, kept]
-    x = V @ ((V.T @ (right / scale)) / S[kept])
-    return x / scale, (V ** 2).sum(axis=1)
+    square, right = square / np.outer(scale, scale), right / scale
+    found, resolution, free = x * scale, np.zeros(x.size), np.ones(x.size, bool)
+    while True:
+        S, V = np.linalg.eigh(square[np.ix_(free, free)])
+        kept = S[-1] * _LEAST_INFLUENCE ** 2 < S
+        V = V[:, kept]
+        rest = (right - square @ found)[free]
+        found[free] += V @ ((V.T @ rest) / S[kept])
+        resolution[free] = (V ** 2).sum(axis=1)
+        negative = found < 0.0
+        negative[positive:] = False
+        if not negative.any():
+            return found / scale, resolution
+        found[negative], free[negative] = 0.0, False

@@ -50,7 +50,7 @@ class ExternalEffort(Part):
                 feedback.add_numbers(f'~/{task.name}/estimated_wrench', WrenchStamped,
                                      self._frames.named(task.frame), partial(self._wrench, task))
                 frames[task.frame] = None
-        self._splitter = ResidualSplitter(controller.model, frames)
+        self._splitter = ResidualSplitter(controller.model, frames, 1.0)
         part_of, joints = shared(self._split), controller.model.dof_names
         feedback.add_joints('~/external_effort', joints, effort=lambda _stamp: (
             self._observer.residual if self._is_on else None))
@@ -102,6 +102,7 @@ class ExternalEffort(Part):
 
     def _split(self):
         """Return the parts of the residual, (nv,) each, by name."""
+        self._splitter.rate = self._observer.rate
         return self._splitter.split(1e-9 * self._cycle.time, self._cycle.state,
                                     self._observer.residual, self._controller.locked)
 
