@@ -272,7 +272,8 @@ def test_a_humanoid_that_is_not_its_model_stands_and_reaches(module):
 def test_pushes_and_margins(module):
     """A push of twice the bounds yields and returns; an arm is unstable where it is predicted."""
     pytest.importorskip('mujoco')
-    yields, beyond = module('pushes').push('panda', (10.0, 2.0), np.array([0.0, 0.0, -1.0]))
+    yields, beyond = module('pushes').push(
+        'panda', (10.0, 2.0), 'as its model', np.array([0.0, 0.0, -1.0]))
     assert yields > 0.01 and beyond < 0.2
     loop = module('margins').Loop('panda', 900.0, 80.0)
     assert loop.delay() == pytest.approx(loop.margin.delay, rel=0.1)
