@@ -51,7 +51,7 @@ def controlled(name, floating_base, seed):
 def law(state, dense, forces):
     """Return the torques of the active joints by the law, and how well they are conditioned."""
     J, rows = dense.oracle.jacobian, dense.oracle.row_units
-    a_null, tau = dense.motion(-POSTURE_KD * state.v, forces.given, np.zeros(len(J)))
+    a_null, tau = dense.motion(-POSTURE_KD * state.v, forces.applied, np.zeros(len(J)))
     asked = -KD * J @ state.v - (J @ a_null + dense.oracle.bias_acceleration)
     L = dense.inverse_inertia / np.outer(rows, rows)
     f = np.linalg.solve(L, asked / rows) / rows
@@ -94,11 +94,11 @@ def test_what_the_robot_does_then(floating_base):
     """The hands accelerate as asked; passive joints have no drive, locked ones do not move."""
     for seed in range(3):
         model, state, dense, _, forces, tau = controlled(TALOS, floating_base, seed)
-        a = dense.oracle.forward_dynamics(tau + np.where(model.passive, forces.given, 0.0))
+        a = dense.oracle.forward_dynamics(tau + np.where(model.passive, forces.applied, 0.0))
         reached = dense.oracle.jacobian @ a + dense.oracle.bias_acceleration
         wanted = -KD * dense.oracle.jacobian @ state.v
         assert difference(reached, wanted, dense.oracle.row_units) < 1e-8
-        again = hybrid_dynamics(model, state, a, forces.given)
+        again = hybrid_dynamics(model, state, a, forces.applied)
         assert difference(again.acceleration, a, dense.oracle.joint_units) < 1e-9
 
 
