@@ -36,7 +36,7 @@ from opspace_control.simulation import Reality
 RATE = OBSERVER['rate']            # of the observer, 1/s
 RATES = 5.0, 10.0, 20.0, 40.0, 80.0, 160.0
 SHARES = 0.7, 1.0, 1.2             # of the friction that is overcome
-NODE = {'max_force': 10.0, 'max_moment': 2.0}  # N and N·m, defaults of the node's parameters
+NODE, LESS = (10.0, 2.0), (5.0, 1.0)  # N and N·m: the defaults of the node's parameters, and half
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'disturbances.md'
 REALITIES = {
     'nominal': Reality(),
@@ -52,20 +52,21 @@ class Remedy:
     rate: float = 0.0      # of the observer, 1/s; 0 for none
     share: float = 0.0     # of FRICTION that is overcome
     numbers: tuple = ()    # of `DriveFriction`: pairs of a name and a value
-    of_node: bool = False  # whether the observer's bounds are the defaults of the node
+    bounds: tuple = ()     # of the observer, N and N·m, if they are not those of OBSERVER
 
     @property
     def name(self):
         """In the columns of the table."""
         numbers = ''.join(f', {name} {value:g}' for name, value in self.numbers)
-        return ' | '.join(f'{value:g}' if value else '–' for value in (self.rate, self.share)
-                          ).replace(' |', " (node's bounds) |" if self.of_node else ' |') + numbers
+        bounds = ' ({:g} N, {:g} N·m)'.format(*self.bounds) if self.bounds else ''
+        rate, share = (f'{value:g}' if value else '–' for value in (self.rate, self.share))
+        return f'{rate}{bounds} | {share}{numbers}'
 
     @property
     def observer(self):
         """Arguments of its `DisturbanceObserver`, or None."""
-        return OBSERVER | {'rate': self.rate} | (
-            NODE if self.of_node else {}) if self.rate else None
+        bounds = dict(zip(('max_force', 'max_moment'), self.bounds, strict=False))
+        return OBSERVER | {'rate': self.rate} | bounds if self.rate else None
 
 
 def reach(name, reality, remedied, number):
@@ -137,7 +138,8 @@ def _of_all_realities():
     return [(reality, Remedy(rate, share)) for reality in REALITIES
             for share in ((0.0, 1.0) if REALITIES[reality].coulomb_ratio else (0.0,))
             for rate in (0.0, RATE)] + [
-        (all_of_it, Remedy(RATE, share, of_node=True)) for share in (0.0, 1.0)]
+        (all_of_it, Remedy(RATE, share, bounds=bounds))
+        for share, bounds in ((0.0, NODE), (1.0, NODE), (1.0, LESS))]
 
 
 def main():
