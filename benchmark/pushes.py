@@ -16,6 +16,7 @@ from figures import put_into
 import opspace_control
 from opspace_control.cli.showcase.reality import FRICTION, PERIOD, arms, remedy, simulated
 from opspace_control.simulation import Reality
+from opspace_control.simulation.lockstep import LockStep
 
 ROBOTS = 'panda', 'talos', 'tiago_dual'
 BOUNDS = (0.0, 0.0), (5.0, 1.0), (10.0, 2.0), (20.0, 4.0), (60.0, 20.0)  # N and N·m
@@ -43,17 +44,14 @@ def push(name, bounds, kind, direction):
         limits=opspace_control.JointLimits(model))
     remedy(controller, observer={
         'rate': 20.0, 'max_force': bounds[0], 'max_moment': bounds[1]}, friction=friction)
-    state = opspace_control.RobotState(model, plant.positions, plant.velocities)
-    names, free, along = np.array(model.dof_names)[~model.locked], ~model.locked, []
+    controlled, along = LockStep(plant, controller), []
     for k in range(round((_SETTLING + PUSHED + AFTER) / PERIOD)):
         pushed = _SETTLING <= k * PERIOD < _SETTLING + PUSHED
         if k == round(_SETTLING / PERIOD):
             start = plant.frame_pose(robot.hands[0])[:3]
         force = PUSH * pushed * np.array(direction) - [0.0, 0.0, load]
         plant.apply_wrench(robot.hands[0], [*force, 0, 0, 0])
-        state.update(plant.measured.positions, plant.measured.velocities)
-        torque = controller.compute_torque(state, dt=PERIOD)[free]
-        plant.set_effort(dict(zip(names, torque, strict=True)))
+        controlled.cycle(PERIOD)
         plant.step()
         if k * PERIOD >= _SETTLING:
             along.append((plant.frame_pose(robot.hands[0])[:3] - start) @ direction)

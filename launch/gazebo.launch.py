@@ -25,6 +25,7 @@ from launch_ros.actions import Node
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.launching import (
     FRAME,
+    ROUTE,
     after,
     controller,
     describe,
@@ -42,7 +43,7 @@ ARGUMENTS = {
                'Parameter file of the controller, the controller manager and its controllers.'),
     'world': ('empty.sdf', 'World of Gazebo.'),
     'gui': ('true', 'Show it.'),
-    'route': ('', 'topic or plugin, of native/ros2_control. Empty: that of the parameter file.'),
+    'route': ROUTE,
     'watchdog': ('true', 'Let the command watchdog pass on the commands, and carry the robot when '
                          'none come. Without it the robot falls when the controller leaves.'),
     'frame': FRAME,

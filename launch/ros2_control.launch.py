@@ -21,6 +21,7 @@ from launch_ros.actions import Node
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.launching import (
     FRAME,
+    ROUTE,
     after,
     controller,
     describe,
@@ -39,7 +40,7 @@ ARGUMENTS = {
     'params': (str(Path(share_directory(), 'config', 'ros2_control.yaml')),
                'Parameter file of all nodes, the controller manager and its controllers.'),
     'namespace': ('', 'Namespace of all nodes.'),
-    'route': ('', 'topic or plugin, of native/ros2_control. Empty: that of the parameter file.'),
+    'route': ROUTE,
     'watchdog': ('false', 'Let the command watchdog pass on the commands.'),
     'frame': FRAME,
 }

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from test_attached_servo import Loop, attached, compile_loop
 
-from opspace_control import RobotState, library
-from opspace_control.cli.showcase.legged_scene import STEP, LeggedScene, tilt
+from opspace_control import library
+from opspace_control.cli.showcase.legged_scene import LeggedScene, tilt
 from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import CONTROL
@@ -31,29 +31,20 @@ class Attached(LeggedScene):
         self.link.memory.frame['timeout'][0] = round(1e9 * timeout)
         assert self.link.send_changes()
         assert self.loop.ask('activate', (1.0).hex()) == 'active'
-        self._state, self._steps, self.results = RobotState(
-            self.model, *self.robot.observed()), 0, []
+        self.alive, self.results = True, []
 
-    def walk(self, seconds, *, alive=True):
-        """Simulate; return the reports of this time."""
-        first = len(self.reports)
-        for _ in range(round(seconds / STEP)):
-            self._steps += 1
-            now = 1.0 + STEP * self._steps
-            self._state.update(*self.robot.observed())
-            q, v = self._state.q, self._state.v
-            R = matrix_from_quaternion(q[3:7])
-            result, trip, lost, ended, _, efforts = self.loop.cycle(
-                now, q[7:], v[6:], [*q[:7], *(v[:3] @ R), *(v[3:6] @ R)])
-            self.results.append((result, trip, lost, ended))
-            self.robot.command(np.r_[np.zeros(6), efforts])
-            self.robot.simulated.step()
-            if alive and self._steps % self._every == 0:
-                assert self.link.synchronise(now)
-                self.locomotion.update(self.servo.state.state, self._every * STEP)
-                assert self.link.send_changes()
-            self._report()
-        return np.array(self.reports[first:])
+    def _compute(self, state, dt):
+        steps = len(self.reports) + 1
+        now, q, v = 1.0 + dt * steps, state.q, state.v
+        R = matrix_from_quaternion(q[3:7])
+        result, trip, lost, ended, _, efforts = self.loop.cycle(
+            now, q[7:], v[6:], [*q[:7], *(v[:3] @ R), *(v[3:6] @ R)])
+        self.results.append((result, trip, lost, ended))
+        if self.alive and steps % self._every == 0:
+            assert self.link.synchronise(now)
+            self.locomotion.update(self.servo.state.state, self._every * dt)
+            assert self.link.send_changes()
+        return np.r_[np.zeros(6), efforts]
 
 
 @pytest.fixture(scope='module')
@@ -68,7 +59,7 @@ def make(program, tmp_path):
     def make_scene(every):
         scene = Attached(program, tmp_path, every, timeout=0.1)
         loops.append(scene.loop)
-        scene.walk(STANDING)
+        scene.run(STANDING)
         scene.locomotion.gait = 'trot'
         scene.locomotion.command(SPEED)
         return scene
@@ -81,8 +72,8 @@ def make(program, tmp_path):
 def test_a_gait_beside_the_cycles(make, every):
     """Goals and contacts that come every 2 or 10 ms let a quadruped trot as in one process."""
     scene = make(every)
-    scene.walk(1.5)
-    trot = scene.walk(1.0)
+    scene.run(1.5)
+    trot = scene.run(1.0)
     assert set(scene.results) == {(CONTROL, NO_TRIP, 0, 0)}
     assert trot[:, 2].mean() == pytest.approx(SPEED, rel=0.03)
     assert tilt(trot) < 0.2
@@ -99,8 +90,9 @@ def test_presets_of_legs_end_soon_without_a_node(name):
 def test_a_gait_whose_node_dies(make):
     """The robot lies down, damped: within its limits, and at rest without effort in the end."""
     scene = make(2)
-    scene.walk(2.0)
-    fall = scene.walk(3.0, alive=False)
+    scene.run(2.0)
+    scene.alive = False
+    fall = scene.run(3.0)
     seen = list(dict.fromkeys(result[2:] for result in scene.results))
     assert seen == [(0, 0), (1, 0), (1, 1)]
     assert fall[:, 5].max() < 0.8  # 0.56 measured; 1.07 with a time-out of 0.5 s

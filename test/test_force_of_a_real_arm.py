@@ -15,10 +15,10 @@ from opspace_control import (
     OperationalSpaceController,
     PoseTask,
     RobotModel,
-    RobotState,
 )
 from opspace_control.share import share_directory
 from opspace_control.simulation import Reality, SimulatedRobot
+from opspace_control.simulation.lockstep import LockStep
 from opspace_control.simulation.objects import Box
 
 PATH = share_directory() / 'urdf/dual_arm.urdf'
@@ -42,14 +42,13 @@ def press(friction):
     controller = OperationalSpaceController(
         model, [hand, PoseTask('r_hand')], limits=JointLimits(model))
     controller.disturbance = DisturbanceObserver(20.0, max_force=10.0, max_moment=2.0)
-    order = [robot.joint_names.index(name) for name in model.dof_names]
-    state, forces = RobotState(model, robot.positions, robot.velocities), []
-    for cycle in range(round(SECONDS / STEP)):
-        state.update(robot.positions[order], robot.velocities[order])
+
+    def law(state, dt):
         sensor.update(robot.wrench('l_palm'))
-        effort = np.empty(len(order))
-        effort[order] = controller.compute_torque(state, dt=STEP)
-        robot.set_effort(effort)
+        return controller.compute_torque(state, dt=dt)
+    controlled, forces = LockStep(robot, controller, law), []
+    for cycle in range(round(SECONDS / STEP)):
+        controlled.cycle(STEP)
         robot.step()
         if cycle == 200:
             hand.force.set_target([WANTED, 0.0, 0.0, 0.0, 0.0, 0.0])

@@ -291,4 +291,4 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         cycle.singular_share, cycle.singular_active, dt, _TIME) if limits_apply else 0.0
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)
     apply_torque(demand.disturbance, tau)
-    overcome_friction(demand.friction, cycle, robot, demand, results, v, tau)
+    overcome_friction(cycle, robot, demand, results, v, tau)

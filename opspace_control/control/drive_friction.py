@@ -40,18 +40,19 @@ def restart_friction(friction):
 
 
 @called
-def overcome_friction(friction, cycle, robot, demand, results, v, tau):
+def overcome_friction(cycle, robot, demand, results, v, tau):
     """
     Add the efforts that overcome friction to those of the law, (nv,), and note them.
 
     The law's accelerations, ``a_task``, are without the forces that reject disturbances. Drives
     exert them, so what they would move, ``u2`` of `respond_to_stack`, counts, too.
     """
+    nodes, friction = robot.nodes, demand.friction
     if not any_friction(friction):
         for k in range(friction.size):
             friction[k].effort = 0.0
         return
-    nodes, rejects = robot.nodes, demand.disturbance.flags.size > 0
+    rejects = demand.disturbance.flags.size > 0
     gain = MOTION_RATE * cycle.dt / (1.0 + MOTION_RATE * cycle.dt)
     for i in range(nodes.size):
         k = nodes[i].v_index

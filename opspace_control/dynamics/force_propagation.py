@@ -39,6 +39,12 @@ def is_idle(point):
 
 
 @inlined
+def is_moving_frame(point, carried):
+    """Return whether an operational point is a frame and not idle: no group, no centre of mass."""
+    return not (is_group(point) or point.whole or is_idle(carried))
+
+
+@inlined
 def clear_point(point):
     """Leave a point out of Λ⁻¹: no unit wrenches, no projections of them."""
     for r in range(6):

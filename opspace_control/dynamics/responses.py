@@ -69,6 +69,20 @@ def apply_wrenches(nodes, states, points, supports, forces, joint_force, wrench)
 
 
 @inlined
+def pass_inward(s, u, z, outer):
+    """Add to ``outer`` (6,) what a joint that accelerates by u passes on of the force z (6,)."""
+    put(outer, 0, six(outer, 0) + six(z, 0) - u * six(s.U, 0))
+
+
+@inlined
+def pass_outward(s, u, B):
+    """Add a joint's acceleration to its carrier's B (6,), where u is that of a carrier at rest."""
+    u -= dot(s.U, B) * s.inverse_D
+    put(B, 0, six(B, 0) + u * six(s.S, 0))
+    return u
+
+
+@inlined
 def respond_to_forces(nodes, states, moved, joint_force):
     """
     Write ``u``, the accelerations of joints by forces at links, ``z``, and joints, (nv,).
@@ -83,8 +97,7 @@ def respond_to_forces(nodes, states, moved, joint_force):
             if node.status != LOCKED:
                 s.u = (joint_force[node.v_index] + dot(s.z, s.S)) * s.inverse_D
             if node.parent >= 0:
-                outer = states[node.parent].z
-                put(outer, 0, six(outer, 0) + six(s.z, 0) - s.u * six(s.U, 0))
+                pass_inward(s, s.u, s.z, states[node.parent].z)
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
         for r in range(6):
@@ -95,8 +108,7 @@ def respond_to_forces(nodes, states, moved, joint_force):
             for r in range(6):
                 s.B[r] = 0.0
         if node.status != LOCKED and (moved is None or moved[i]):
-            s.u -= dot(s.U, s.B) * s.inverse_D
-            put(s.B, 0, six(s.B, 0) + s.u * six(s.S, 0))
+            s.u = pass_outward(s, s.u, s.B)
 
 
 @inlined
@@ -122,9 +134,8 @@ def respond_to_both(nodes, states, joint_force, second_force):
             s.u = (joint_force[node.v_index] + dot(s.z, s.S)) * s.inverse_D
             s.u2 = (second_force[node.v_index] + dot(s.z2, s.S)) * s.inverse_D
         if node.parent >= 0:
-            outer = states[node.parent]
-            put(outer.z, 0, six(outer.z, 0) + six(s.z, 0) - s.u * six(s.U, 0))
-            put(outer.z2, 0, six(outer.z2, 0) + six(s.z2, 0) - s.u2 * six(s.U, 0))
+            pass_inward(s, s.u, s.z, states[node.parent].z)
+            pass_inward(s, s.u2, s.z2, states[node.parent].z2)
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
         for r in range(6):
@@ -136,10 +147,8 @@ def respond_to_both(nodes, states, joint_force, second_force):
             for r in range(6):
                 s.B[r] = s.B2[r] = 0.0
         if node.status != LOCKED:
-            s.u -= dot(s.U, s.B) * s.inverse_D
-            s.u2 -= dot(s.U, s.B2) * s.inverse_D
-            put(s.B, 0, six(s.B, 0) + s.u * six(s.S, 0))
-            put(s.B2, 0, six(s.B2, 0) + s.u2 * six(s.S, 0))
+            s.u = pass_outward(s, s.u, s.B)
+            s.u2 = pass_outward(s, s.u2, s.B2)
 
 
 @called

@@ -23,7 +23,9 @@ from launch_ros.parameter_descriptions import ParameterValue
 from opspace_control.model import KinematicTree
 from opspace_control.share import share_directory
 
+# Arguments of several launch files.
 FRAME = '', 'Fixed frame of RViz. Empty: the root link of the robot.'
+ROUTE = '', 'topic or plugin, of native/ros2_control. Empty: that of the parameter file.'
 
 
 def describe(arguments, act, *more):

@@ -28,7 +28,7 @@ from opspace_control.control.solver.cholesky import (
     solve_upper_block,
 )
 from opspace_control.control.solver.semidefinite import solve_semidefinite
-from opspace_control.dynamics.force_propagation import is_group, is_idle
+from opspace_control.dynamics.force_propagation import is_group, is_moving_frame
 from opspace_control.dynamics.generalized_momentum import gather_momentum
 from opspace_control.dynamics.momentum_observer import (
     APPLIED_TORQUE,
@@ -172,6 +172,13 @@ def bound_force(rejected, applied):
         applied[r] += rejected[r]
 
 
+@inlined
+def rejects_at(robot, e, rejected):
+    """Return whether the task of a point compensates for disturbances."""
+    point = robot.points[e]
+    return is_moving_frame(point, robot.carried[e]) and rejected[point.record, BOUND] >= 0.0
+
+
 @called
 def respond_points(disturbance, robot, constrained, scratch):
     """Write ``J Φ r`` of the stack's rows, (k,); constraints are eliminated from those of tasks."""
@@ -181,7 +188,7 @@ def respond_points(disturbance, robot, constrained, scratch):
     for k in range(a.size):
         a[k] = 0.0
     for e in range(points.size):
-        if not (is_group(points[e]) or points[e].whole or is_idle(robot.carried[e])):
+        if is_moving_frame(points[e], robot.carried[e]):
             write_point_acceleration(points[e], robot.states, a[6 * e:6 * e + 6])
     if constrained > 0:
         factor = scratch.constraint_factor
@@ -210,14 +217,6 @@ def balance_applied(applied, share, rejected, robot, tasks, scratch, a):
         if balanced[k] != 0.0:
             for i in range(a.size):
                 a[i] += mobility[max(first + i, k), min(first + i, k)] * balanced[k]
-
-
-@inlined
-def rejects_at(robot, e, rejected):
-    """Return whether the task of a point compensates for disturbances."""
-    point = robot.points[e]
-    return not (is_group(point) or point.whole or is_idle(robot.carried[e])) and (
-        rejected[point.record, BOUND] >= 0.0)
 
 
 @called
