@@ -79,7 +79,7 @@ class SharedMemory:
             os.close(self._file)
             raise
         self._lock = threading.Lock()
-        self._told = self.frame['cycles'].item()
+        self._told = self._seen = self.frame['cycles'].item()  # cycles before those of `entries`
 
     def _map(self):
         try:
@@ -145,9 +145,10 @@ class SharedMemory:
                 continue
             self._order()
             copy()
-            done = read.item() == written.item()
+            done, cycles = read.item() == written.item(), self.frame['cycles'].item()
             self._order()
             if sequence.item() == before:
+                self._seen = cycles
                 return done
         return None
 
@@ -175,8 +176,12 @@ class SharedMemory:
         self.frame['beat'][0] = round(1e9 * now)
 
     def entries(self):
-        """Return the ENTRY of each cycle since the last call, the newest ones of them at least."""
-        count, most = self.frame['cycles'].item(), len(self._entries)
+        """
+        Return the ENTRY of each cycle from the last call to the last `read`.
+
+        The block that was read has the state of the last of them. Of very many the first are lost.
+        """
+        count, most = self._seen, len(self._entries)
         first = max(self._told, count - most // 2)
         self._told = count
         return self._entries[np.arange(first, count) % most]

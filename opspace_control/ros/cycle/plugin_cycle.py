@@ -177,9 +177,9 @@ class PluginCycle(RobotCycle):
                            joint=joint)
 
     def _advance(self, now):
-        """Observe the state, move goals, and give feedback or do waiting work."""
+        """Observe a known state, move goals, and give feedback or do waiting work."""
         tripped = self._trip.item() != NO_TRIP
-        if tripped and self.supervisor.blind:
+        if not self.known or (tripped and self.supervisor.blind):
             return
         try:
             self.observe()
