@@ -194,16 +194,16 @@ class PluginHandover(Handover):
 
         Returns whether it does: not where this node could not attach to it.
         """
-        if self._cycle.link.memory is None:
+        memory = self._cycle.link.memory
+        if memory is None:
             return False
         super().end(release, False)
-        manager = self._manager
-        try:
-            with manager.short_timeout():
-                if manager.state(release.rest) == 'active':  # nothing was due
-                    manager.deactivate([manager.controller], release.rest)
-        except RosInterfaceError as error:
-            self._logger.error(str(error))
+        if memory.is_there() and memory.active:  # nothing was due
+            try:
+                with self._manager.short_timeout():
+                    self._manager.deactivate([self._manager.controller], release.rest)
+            except RosInterfaceError as error:
+                self._logger.error(str(error))
         return True
 
     def _follow(self):
