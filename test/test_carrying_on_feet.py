@@ -10,7 +10,7 @@ from contact_optimum import Dense, Held, held_against_optimum
 from robots import TALOS
 from test_contact_forces import FEET, HANDS, SOLE, robot
 from test_grasp import weld
-from test_standing import Standing, posture, talos
+from test_standing import TALOS_STANDING, Standing, loaded, posture
 
 from opspace_control import (
     Contact,
@@ -95,7 +95,7 @@ class Carrying(Standing):
     """Talos with a box of 3 kg between its hands."""
 
     def __init__(self):
-        model, size, mass = talos()[1], (0.2, 0.3, 0.2), 3.0
+        model, size, mass = loaded(TALOS_STANDING)[1], (0.2, 0.3, 0.2), 3.0
         poses = model.forward_kinematics(
             RobotState(model, posture(), np.zeros(model.nv)), HANDS)
         middle = np.mean([poses[hand][:3, 3] for hand in HANDS], axis=0)
