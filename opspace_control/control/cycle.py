@@ -163,8 +163,9 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
     if grasping.grasps.size > 0:
         constrain_fingertips(cycle, grasping, robot, demand, stack, scratch.small)
     find_used_rows(robot, demand, stack)
-    sum_mobility(nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
-                 cycle.has_passive, scratch.mobility, scratch.passive_mobility, K)
+    scratch.passive.rows[0] = sum_mobility(
+        nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
+        cycle.has_passive, scratch.mobility, scratch.passive.projection, K)
     correct_reference(robot.contacts, nodes, states, stack[FORCE])
     observe_disturbance(
         demand.disturbance, gravity, cycle, robot, grasping.grasps, scratch, v)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opspace_control.control.constraints.passive_mobility import PassiveMobility
 from opspace_control.control.solver.level_inverse import Decomposition
 from opspace_control.control.solver.semidefinite import Factor
 from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
@@ -61,9 +62,8 @@ class Disturbance(NamedTuple):
     #                    whether ``RESIDUAL_TORQUE`` is that of this cycle; whether the last one has
     #                    found accelerations
     rate: np.ndarray  # (2,) of the filter of forces, 1/s; what it follows in this cycle
-    tasks: np.ndarray  # (t, 14) force of each task that compensates, along its axes, N and N m; its
-    #                    greatest force and moment, N and N m, -1: it does not compensate; the
-    #                    filtered force and moment without these bounds
+    tasks: np.ndarray  # (t, 14), N and N m: force of each task that compensates, along its axes;
+    #                    its greatest one and moment, -1: none; both filtered, without these bounds
     unexpected: np.ndarray  # (2, nv) ε of `unexpected_motion`; the velocity of the last cycle
     matrix: np.ndarray  # (k + 1, k) scratch: the last row is J Φ r of the stack
 
@@ -145,7 +145,7 @@ class Scratch(NamedTuple):
     wrench: np.ndarray = '6'
     small: np.ndarray = '3 6 6'
     mobility: np.ndarray = 'k k'  # L, J A⁻¹ Jᵀ through all joints, lower triangle
-    passive_mobility: np.ndarray = 'k k'  # Q, the same through passive joints
+    passive: PassiveMobility = PassiveMobility  # Q, the same through passive joints
     unconstrained: np.ndarray = 'k'  # the diagonal of L before constraints are eliminated
     constraint_factor: Factor = Factor  # of L's constraint rows, with coordinates of others
     passive_factor: Factor = Factor  # of Q

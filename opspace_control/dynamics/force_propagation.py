@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of force propagation, [CK00] 4.3: unit wrenches at points move inwards over joints."""
 
+import math
+
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import CENTER, COUNTS, OTHER, OWN, SEEN, UNIT
 from opspace_control.model.nodes import LOCKED, PASSIVE
@@ -191,7 +193,7 @@ def add_block(point, other, inverse_D, first, column, mobility):
 
 
 @inlined
-def cross_node(nodes, i, passively, crossing, states, carried, mobility, coupling):
+def cross_node(nodes, i, crossing, states, carried, mobility, coupling):
     """
     Propagate unit wrenches over joint i and add the joint's contribution to Λ⁻¹.
 
@@ -199,26 +201,17 @@ def cross_node(nodes, i, passively, crossing, states, carried, mobility, couplin
     the joint supports: the force propagation of [CK00] 4.3, whose outward half becomes the sum.
     Only blocks on and below the diagonal are written: rows of points to ``mobility``, those of
     trunks to ``coupling``.
-
-    ``passively`` the sum is ``Q = J_p A_pp⁻¹ J_pᵀ`` over the passive joints, and ``Λ⁻¹ − Q`` is
-    the mobility by the active joints. It needs `eliminate_passive` of node i before.
     """
-    s, status = states[i], nodes[i].status
-    moves = status == PASSIVE if passively else status != LOCKED
-    inverse_D = 0.0
-    if moves:
-        inverse_D = 1.0 / s.DP if passively else s.inverse_D
+    s, moves = states[i], nodes[i].status != LOCKED
     for k in range(1, crossing[i, 0, 0] + 1):
         e, support = crossing[i, k, 0], crossing[i, k, 1]
         point = carried[e]
         if is_idle(point):
             continue
         if support & CENTER:
-            cross_center(i, passively, support, nodes, states, point)
-        elif moves and passively:
-            cross(i, support & ~SEEN, point, point.PsiP, point.PsiP_other, s.S, s.UP, inverse_D)
+            cross_center(i, False, support, nodes, states, point)
         elif moves:
-            cross(i, support, point, point.Psi, point.Psi_other, s.S, s.U, inverse_D)
+            cross(i, support, point, point.Psi, point.Psi_other, s.S, s.U, s.inverse_D)
         if not moves:
             continue
         trunk = 6 * e - mobility.shape[0]
@@ -227,9 +220,35 @@ def cross_node(nodes, i, passively, crossing, states, carried, mobility, couplin
             if is_idle(carried[d]):
                 continue
             if trunk < 0:
-                add_block(point, carried[d].K, inverse_D, 6 * e, 6 * d, mobility)
+                add_block(point, carried[d].K, s.inverse_D, 6 * e, 6 * d, mobility)
             else:
-                add_block(point, carried[d].K, inverse_D, trunk, 6 * d, coupling)
+                add_block(point, carried[d].K, s.inverse_D, trunk, 6 * d, coupling)
+
+
+@inlined
+def cross_passively(nodes, i, crossing, states, carried, P, row):
+    """
+    Propagate unit wrenches over joint i, passive joints free and all others locked.
+
+    A passive joint writes its row of P, ``K = Ψᵀ S`` over √D: ``Q = J_p A_pp⁻¹ J_pᵀ = Pᵀ P``. That
+    needs `eliminate_passive` of node i before. Returns the number of rows of P.
+    """
+    s, passive, inverse_D = states[i], nodes[i].status == PASSIVE, 0.0
+    if passive:
+        inverse_D = 1.0 / s.DP
+        P[row, :] = 0.0
+    for k in range(1, crossing[i, 0, 0] + 1):
+        e, support = crossing[i, k, 0], crossing[i, k, 1]
+        point = carried[e]
+        if is_idle(point):
+            continue
+        if support & CENTER:
+            cross_center(i, True, support, nodes, states, point)
+        elif passive:
+            cross(i, support & ~SEEN, point, point.PsiP, point.PsiP_other, s.S, s.UP, inverse_D)
+        if passive:
+            put(P[row], 6 * e, math.sqrt(inverse_D) * six(point.K, 0))
+    return row + 1 if passive else row
 
 
 @inlined

@@ -18,14 +18,20 @@ from opspace_control.dynamics.data import POINT, nan_filled
 from opspace_control.dynamics.force_propagation import (
     clear_point,
     cross_node,
+    cross_passively,
     is_idle,
     start_propagation,
     store_projection,
     unit_wrenches,
 )
 from opspace_control.dynamics.kinematics import place_node, place_point, weigh_node
-from opspace_control.dynamics.trunks import join_trunks, plan_propagation, project_trunks
-from opspace_control.model.nodes import LOCKED
+from opspace_control.dynamics.trunks import (
+    join_trunks,
+    plan_propagation,
+    project_trunks,
+    project_trunks_passively,
+)
+from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.six import put
 
 
@@ -56,7 +62,7 @@ def clear(m, mobility, coupling):
 
 
 @called
-def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, passively, L, Q, K):
+def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, passively, L, P, K):
     """
     Inward recursion over placed bodies and points: write Λ⁻¹ of the points.
 
@@ -64,32 +70,34 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
     `nodes_in_inertia`; ``carried`` and ``crossing`` are of `plan_propagation`, as is ``coupling``,
     scratch.
 
-    Results are on and below the diagonal: L (6m, 6m), ``J A⁻¹ Jᵀ`` over all joints that are not
-    locked, and with ``passively`` Q (6m, 6m), ``J_p A_pp⁻¹ J_pᵀ`` over the passive joints. The
-    first 6m columns of K, (n, 6b or more) or None, receive the points' unit wrenches projected on
-    each joint; entries of joints that do not support a point are not written. Of idle points, and
-    of rows that a point has not, all is 0.
+    On and below the diagonal L (6m, 6m) is ``J A⁻¹ Jᵀ`` over all joints that are not locked. With
+    ``passively`` P (nv, 6b) has a row for each passive joint, inwards, so that over these joints
+    ``Q = J_p A_pp⁻¹ J_pᵀ = Pᵀ P``; their number is returned. The first 6m columns of K, (n, 6b or
+    more) or None, receive the points' unit wrenches projected on each joint; entries of joints that
+    do not support a point are not written. Of idle points, and of rows that a point has not, all is
+    0.
     """
-    m = L.shape[0] // 6
+    m, row, centers = L.shape[0] // 6, 0, False
+    for e in range(m):
+        centers = centers or carried[e].whole != 0
     start_all(carried, m, states, passively)
-    clear(m, L, coupling[0])
-    if passively:
-        clear(m, Q, coupling[1])
+    clear(m, L, coupling)
     for i in range(nodes.size - 1, -1, -1):
         if not needs_inertia[i]:
             continue
         eliminate_node(nodes, i, states)
-        cross_node(nodes, i, False, crossing, states, carried, L, coupling[0])
+        cross_node(nodes, i, crossing, states, carried, L, coupling)
         if K is not None:
             store_projection(nodes, i, crossing, carried, K)
-        if passively:
-            cross_node(nodes, i, True, crossing, states, carried, Q, coupling[1])
+        if passively and (centers or nodes[i].status == PASSIVE):
+            row = cross_passively(nodes, i, crossing, states, carried, P, row)
     if carried.size > m:
-        join_trunks(carried, False, L, coupling[0])
+        join_trunks(carried, L, coupling)
         if passively:
-            join_trunks(carried, True, Q, coupling[1])
+            project_trunks_passively(carried, m, P, row)
         if K is not None:
             project_trunks(nodes, carried, m, K)
+    return row
 
 
 @inlined

@@ -40,7 +40,7 @@ def plan_propagation(nodes, points, supports):
     Returns ``carried`` (b,) of POINT, a copy of the points, then the trunks from the root outwards;
     ``crossing`` (n, b + 1, 2) int, for each node the number of points and trunks that it supports,
     then their indices in ascending order, each with its support bits; and ``coupling``, scratch,
-    (2, 6 (b − m), 6b).
+    (6 (b − m), 6b).
     """
     m, parents = points.size, nodes['parent'].tolist()
     meeting, trunk_of, bodies = [[] for _ in parents], {}, []
@@ -76,7 +76,7 @@ def plan_propagation(nodes, points, supports):
         across = np.flatnonzero(row)
         crossing[i, 0, 0] = across.size
         crossing[i, 1:1 + across.size] = np.column_stack([across, row[across]])
-    return carried, crossing, nan_filled((2, 6 * len(bodies), 6 * carried.size))
+    return carried, crossing, nan_filled((6 * len(bodies), 6 * carried.size))
 
 
 def _roots(parents, carried, support):
@@ -135,7 +135,7 @@ def apart(c, d):
 
 
 @called
-def couple_trunks(carried, passively, m, e, begin, end, coupling, into, first):
+def couple_trunks(carried, m, e, begin, end, coupling, into, first):
     """
     Add the contributions of trunks to the row of e, in its blocks with begin to end.
 
@@ -149,21 +149,19 @@ def couple_trunks(carried, passively, m, e, begin, end, coupling, into, first):
                 or (e >= m and u > e)):
             d += 1
         elif t < u:
-            add_from_right(carried[d].PsiP if passively else carried[d].Psi, rows, coupling,
-                           6 * (u - m), 6 * e, into, first, 6 * d)
+            add_from_right(carried[d].Psi, rows, coupling, 6 * (u - m), 6 * e, into, first, 6 * d)
             d += 1
         else:
             last = d + 1
             while last < end and carried[last].trunk <= t and not (
                     is_idle(carried[last]) or apart(carried[e], carried[last])):
                 last += 1
-            add_from_left(carried[e].PsiP if passively else carried[e].Psi, rows, coupling,
-                          6 * (t - m), into, first, 6 * d, 6 * last)
+            add_from_left(carried[e].Psi, rows, coupling, 6 * (t - m), into, first, 6 * d, 6 * last)
             d = last
 
 
 @called
-def join_trunks(carried, passively, mobility, coupling):
+def join_trunks(carried, mobility, coupling):
     """
     Add the contributions of trunks to the mobility of the points, on and below the diagonal.
 
@@ -173,18 +171,18 @@ def join_trunks(carried, passively, mobility, coupling):
     for e in range(carried.size):
         t = carried[e].trunk
         if t >= 0 and not is_idle(carried[e]):
-            take_moments_about(carried[t].p, carried[e].PsiP if passively else carried[e].Psi)
+            take_moments_about(carried[t].p, carried[e].Psi)
     for c in range(m, carried.size):
         row = 6 * (c - m)
         for d in range(max(carried[c].trunk, m), c + 1):
-            couple_trunks(carried, passively, m, c, d, d + 1, coupling, coupling, row)
+            couple_trunks(carried, m, c, d, d + 1, coupling, coupling, row)
             for r in range(6):
                 for k in range(6):
                     coupling[6 * (d - m) + k, 6 * c + r] = coupling[row + r, 6 * d + k]
-        couple_trunks(carried, passively, m, c, 0, m, coupling, coupling, row)
+        couple_trunks(carried, m, c, 0, m, coupling, coupling, row)
     for e in range(m):
         if not is_idle(carried[e]):
-            couple_trunks(carried, passively, m, e, 0, e + 1, coupling, mobility, 6 * e)
+            couple_trunks(carried, m, e, 0, e + 1, coupling, mobility, 6 * e)
 
 
 @inlined
@@ -203,3 +201,21 @@ def project_trunks(nodes, carried, m, K):
                     row[first] * a + row[first + 1] * b + row[first + 2] * c)
                     + (row[first + 3] * d + row[first + 4] * f + row[first + 5] * g))
                 i = nodes[i].parent
+
+
+@called
+def project_trunks_passively(carried, m, P, rows):
+    """Add what trunks project to the points' columns of P, of so many rows, from the root out."""
+    for k in range(carried.size):
+        e = k + m if k + m < carried.size else k + m - carried.size
+        t = carried[e].trunk
+        if t >= 0 and not is_idle(carried[e]):
+            Psi = carried[e].PsiP
+            take_moments_about(carried[t].p, Psi)
+            a, b, c = six(Psi[0], 0), six(Psi[1], 0), six(Psi[2], 0)
+            d, f, g = six(Psi[3], 0), six(Psi[4], 0), six(Psi[5], 0)
+            for r in range(rows):
+                row, first = P[r], 6 * t
+                put(row, 6 * e, six(row, 6 * e) + (
+                    row[first] * a + row[first + 1] * b + row[first + 2] * c)
+                    + (row[first + 3] * d + row[first + 4] * f + row[first + 5] * g))

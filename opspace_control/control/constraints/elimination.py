@@ -15,6 +15,11 @@ constraint forces, which are not unique where rows are redundant, need the pseud
 """
 
 from opspace_control.compiled import called, inlined
+from opspace_control.control.constraints.passive_mobility import (
+    add_passive_motion,
+    extend_passive_factor,
+    find_free_motions,
+)
 from opspace_control.control.data import (
     APPLIED,
     CONSTRAINT_FORCE,
@@ -30,7 +35,7 @@ from opspace_control.control.solver.semidefinite import (
     solve_transposed,
 )
 from opspace_control.dynamics.force_propagation import is_idle
-from opspace_control.spatial.dense import add_scaled, dot_product
+from opspace_control.spatial.dense import dot_product
 from opspace_control.spatial.six import put, six
 
 
@@ -71,16 +76,15 @@ def extend_factor(M, factor, carried, count):
 
 
 @called
-def add_products(factor, carried, count, sign, M):
-    """Add ``sign F_t F_tᵀ`` to the blocks on and below the diagonal of M, for rows of tasks."""
-    F = factor.F
+def subtract_products(F, rows, carried, count, M):
+    """Subtract ``Fᵀ F``, F of so many rows, from the blocks on and below M's diagonal, of tasks."""
     for e in range(count // 6, M.shape[0] // 6):
         for d in range(count // 6, e + 1):
             if not is_idle(carried[d]):
                 for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):
                     numbers = six(M[r], 6 * d)
-                    for k in range(factor.sizes[0]):
-                        numbers = numbers + (sign * F[k, r]) * six(F[k], 6 * d)
+                    for k in range(rows):
+                        numbers = numbers - F[k, r] * six(F[k], 6 * d)
                     put(M[r], 6 * d, numbers)
 
 
@@ -131,37 +135,37 @@ def eliminate_constraints(cycle, carried, results, scratch, count):
         Of ``stack``, ``PASSIVE_RESPONSE``, ``SCALE``; ``FORCE`` is ``a* − a_hyb``, of constraints
         ``a_c − a_c,hyb``, which become z. Receives λ0 in ``CONSTRAINT_FORCE``, N and N m.
     scratch : Scratch
-        ``mobility`` and ``passive_mobility`` are L and Q: the tasks' block of L becomes Λ⁻¹. The
-        factors are written, with the coordinates of tasks.
+        ``mobility`` is L, of which the tasks' block becomes Λ⁻¹; ``passive`` is Q. The factors are
+        written, with the coordinates of tasks.
     count : int
         Rows of constraints.
 
     """
     if count == 0 and not cycle.has_passive:
         return
-    stack, whole, passive = results.stack, scratch.mobility, scratch.passive_mobility
+    stack, whole, passive = results.stack, scratch.mobility, scratch.passive
     x, lambda0, factor = stack[FORCE], stack[CONSTRAINT_FORCE], scratch.constraint_factor
     decompose_semidefinite(whole, count, scratch.remaining, factor)
     extend_factor(whole, factor, carried, count)
     if cycle.has_passive:
         factor_q = scratch.passive_factor
-        decompose_semidefinite(passive, count, scratch.remaining, factor_q)
-        extend_factor(passive, factor_q, carried, count)
+        decompose_semidefinite(passive.constrained, count, scratch.remaining, factor_q)
+        extend_passive_factor(passive, factor_q, carried, count)
+        find_free_motions(passive, factor_q.sizes[0], carried, count)
         for c in range(count):
             lambda0[c] = -stack[PASSIVE_RESPONSE, c]
         solve_semidefinite(factor_q, lambda0[:count], scratch.coordinates)
-        add_symmetric(factor, whole, passive, 1.0, lambda0, x)
+        add_symmetric(factor, whole, passive.constrained, 1.0, lambda0, x)
         for e in range(count // 6, whole.shape[0] // 6):
             for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):  # others are 0
-                x[r] += (dot_product(whole[r], lambda0, count)
-                         - dot_product(passive[r], lambda0, count))
-                add_scaled(whole[r, count:], -1.0, passive[r, count:], r + 1 - count)
-        add_products(factor_q, carried, count, 1.0, whole)
+                x[r] += dot_product(whole[r], lambda0, count)
+        add_passive_motion(passive, -1.0, (0, count), (count, x.size), lambda0, x)
+        subtract_products(passive.free, passive.rows[1], carried, count, whole)
     solve_semidefinite(factor, x[:count], scratch.coordinates)
     for e in range(count // 6, whole.shape[0] // 6):
         for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):
             x[r] -= dot_product(whole[r], x, count)
-    add_products(factor, carried, count, -1.0, whole)
+    subtract_products(factor.F, factor.sizes[0], carried, count, whole)
 
 
 @called
@@ -177,7 +181,7 @@ def predict_reactions(cycle, results, scratch, count):
     """
     if count == 0 and not cycle.has_passive:
         return
-    stack, whole, passive = results.stack, scratch.mobility, scratch.passive_mobility
+    stack, whole, passive = results.stack, scratch.mobility, scratch.passive
     x, applied, reaction = stack[FORCE], stack[APPLIED], stack[REACTION]
     factor, moving, extra = scratch.constraint_factor, scratch.moving, scratch.response_reaction
     moving_forces(stack, 0, moving)
@@ -191,10 +195,8 @@ def predict_reactions(cycle, results, scratch, count):
     constraint_reactions(scratch.passive_factor, count, x, scratch.coordinates)
     for c in range(count):
         extra[c] = 0.0
-    add_symmetric(factor, whole, passive, -1.0, x, extra)  # x is −Q_cc⁺ Q_ct f
-    for j in range(count, x.size):
-        if x[j] != 0.0:
-            add_scaled(extra, x[j], passive[j], count)
+    add_symmetric(factor, whole, passive.constrained, -1.0, x, extra)  # x is −Q_cc⁺ Q_ct f
+    add_passive_motion(passive, 1.0, (count, x.size), (0, count), x, extra)
     for c in range(count):
         x[c] += applied[c] - stack[CONSTRAINT_FORCE, c]
     solve_semidefinite(factor, extra[:count], scratch.coordinates)

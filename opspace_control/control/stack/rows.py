@@ -11,6 +11,7 @@ import math
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.constraints.constraint_law import demand_constraint, place_sole
 from opspace_control.control.constraints.elimination import eliminate_constraints, predict_reactions
+from opspace_control.control.constraints.passive_mobility import sum_constrained
 from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
@@ -215,7 +216,9 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
                 stack[OWN_MOBILITY, 6 * e + r] = points[e].own_mobility[r // 3]
     scale_rows(mobility, activation, stack[SINGLE_JOINT], stack[OWN_MOBILITY], cycle.least_mobility,
                cycle.least_turning, 0.0 if robot.contacts is None else IMMOVABLE, scale)
-    regularise_rows(mobility, scratch.passive_mobility, constrained, activation)
+    if cycle.has_passive:
+        sum_constrained(scratch.passive, robot.carried)
+    regularise_rows(mobility, scratch.passive.constrained, constrained, activation)
     for r in range(force.size):
         scratch.unconstrained[r] = mobility[r, r]
     eliminate_constraints(cycle, robot.carried, results, scratch, constrained)

@@ -1,0 +1,119 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+The mobility by passive joints, kept as the factor that it has: ``Q = J_p A_pp⁻¹ J_pᵀ = Pᵀ P``.
+
+P has a row for each passive joint: the points' unit wrenches projected on it over √D. With the
+coordinates ``H = F_c⁻¹ S P_c`` of its rows in the factor ``F_c F_cᵀ = S (Q_cc + Γ) S`` of the
+constraint rows,
+
+``Q_tt − Q_tc (Q_cc + Γ)⁺ Q_ct = P_tᵀ (1 − Hᵀ H) P_t = Wᵀ W``.
+
+W has as many rows as there are motions of passive joints that constraints leave free: none for a
+floating base on a sole, one for a base on two points.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from opspace_control.compiled import called, inlined
+from opspace_control.dynamics.force_propagation import is_idle
+from opspace_control.spatial.dense import add_scaled, dot_product
+from opspace_control.spatial.six import put, six
+
+# Part of a motion of passive joints that constraints leave, below which it is rounding: what
+# pivots of Q_cc leave is known to 1e-13 and less. In Λ⁻¹ that is a part as small.
+_ROUNDING = 1e-12
+
+
+class PassiveMobility(NamedTuple):
+    """Q of the stack's k rows, c of them of constraints, by P."""
+
+    rows: np.ndarray = '2 int'  # of P, and of W
+    projection: np.ndarray = 'nv b'  # P, of points, then of trunks
+    constrained: np.ndarray = 'c c'  # Q_cc, lower triangle; then with Γ of `regularise_rows`
+    coordinates: np.ndarray = 'c nv'  # H
+    left: np.ndarray = 'nv nv'  # ``1 − Hᵀ H``; then scratch
+    free: np.ndarray = 'nv k'  # W, from the first task's column on
+    column: np.ndarray = 'nv'  # scratch
+
+
+@called
+def sum_constrained(passive, carried):
+    """Write the lower triangle of Q_cc; rows of idle constraints are 0."""
+    Q, P = passive.constrained, passive.projection
+    for e in range(Q.shape[0] // 6):
+        for d in range(e + 1):
+            idle = is_idle(carried[e]) or is_idle(carried[d])
+            for r in range(6 * e, 6 * e + 6):
+                put(Q[r], 6 * d, 0.0)
+                for p in range(0 if idle else passive.rows[0]):
+                    put(Q[r], 6 * d, six(Q[r], 6 * d) + P[p, r] * six(P[p], 6 * d))
+
+
+@called
+def extend_passive_factor(passive, factor, carried, count):
+    """Write H, and the coordinates ``F_c⁻¹ S Q_ct = H P_t`` of tasks, as `extend_factor` does."""
+    F, P, H, rows = factor.F, passive.projection, passive.coordinates, passive.rows[0]
+    for k in range(factor.sizes[0]):
+        pivot, row = factor.order[k], H[k]
+        for p in range(rows):
+            row[p] = factor.scale[pivot] * P[p, pivot]
+        for j in range(k):
+            add_scaled(row, -F[pivot, j], H[j], rows)
+        per_pivot = 1.0 / F[pivot, k]
+        for p in range(rows):
+            row[p] *= per_pivot
+        for e in range(count // 6, F.shape[1] // 6):
+            put(F[k], 6 * e, 0.0)
+            for p in range(0 if is_idle(carried[e]) else rows):
+                put(F[k], 6 * e, six(F[k], 6 * e) + row[p] * six(P[p], 6 * e))
+
+
+@inlined
+def find_left(passive, rank):
+    """Write ``1 − Hᵀ H``, H having so many rows."""
+    left, H, rows = passive.left, passive.coordinates, passive.rows[0]
+    for p in range(rows):
+        row = left[p]
+        row[:rows] = 0.0
+        row[p] = 1.0
+        for k in range(rank):
+            add_scaled(row, -H[k, p], H[k], rows)
+
+
+@called
+def find_free_motions(passive, rank, carried, count):
+    """Write W, by a Cholesky factorisation of ``1 − Hᵀ H`` with pivots; P itself if H is empty."""
+    left, P, W, rows, column = (
+        passive.left, passive.projection, passive.free, passive.rows[0], passive.column)
+    find_left(passive, rank)
+    passive.rows[1] = rows
+    for w in range(rows):
+        pivot = 0
+        for p in range(rows):
+            if left[p, p] > left[pivot, pivot]:
+                pivot = p
+        if left[pivot, pivot] <= _ROUNDING:  # NaN stays visible
+            passive.rows[1] = w
+            break
+        per_root = 1.0 / math.sqrt(left[pivot, pivot])
+        for p in range(rows):
+            column[p] = left[pivot, p] * per_root
+        for e in range(count // 6, W.shape[1] // 6):
+            put(W[w], 6 * e, 0.0)
+            for p in range(0 if is_idle(carried[e]) else rows):
+                put(W[w], 6 * e, six(W[w], 6 * e) + column[p] * six(P[p], 6 * e))
+        for p in range(rows):
+            add_scaled(left[p], -column[p], column, rows)
+
+
+@inlined
+def add_passive_motion(passive, sign, of, at, forces, x):
+    """Add to x in rows ``at``, first and end, ``sign Q f`` of the forces in rows ``of``."""
+    for p in range(passive.rows[0]):
+        row = passive.projection[p]
+        part = sign * dot_product(row[of[0]:], forces[of[0]:], of[1] - of[0])
+        add_scaled(x[at[0]:], part, row[at[0]:], at[1] - at[0])
