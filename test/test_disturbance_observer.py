@@ -180,37 +180,6 @@ def test_what_was_found_before_a_hand_presses_stays():
     assert abs(rejected(unknown(PANDA, 1)) - before).max() > 0.1
 
 
-def test_the_other_hand_compensates_for_what_presses():
-    """Of all that accelerates it: r, and what the hand that presses exerts and rejected before."""
-    model = sample('dual_arm').model
-    state, observer = random_state(model, 1, speed=0.0), DisturbanceObserver(1e6, **UNBOUNDED)
-    left = PoseTask('l_hand', force_axes='z', force=ForceControl(approach=(0.0, 0.0)))
-    controller = OperationalSpaceController(model, [left, PoseTask('r_hand')])
-    controller.disturbance = observer
-    controller.compute_torque(state, dt=0.0)
-
-    def cycles(r, count=2):
-        for _ in range(count):
-            observer.apply(model.gravity(state) - r)
-            controller.compute_torque(state, dt=DT)
-    cycles(unknown(model))
-    left.force.set_target([0.0, 0.0, 40.0, 0.0, 0.0, 0.0])
-    cycles(unknown(model), 3000)
-    r = unknown(model, 1)
-    cycles(r)
-    J, A = model.jacobian(state, ['l_hand', 'r_hand']), model.mass_matrix(state)
-    force = left.wrench + observer.rejected['l_hand']
-    assert left.wrench[2] == pytest.approx(40.0, rel=0.01)
-    assert abs(observer.rejected['l_hand']).max() > 0.1
-
-    def moved(rejected):
-        return J[6:] @ np.linalg.solve(A, r + J.T @ np.concatenate([force, rejected]))
-    alone = moved(np.zeros(6))
-    np.testing.assert_allclose(
-        moved(observer.rejected['r_hand']), 0.0, atol=2e-3 * abs(alone).max())
-    assert abs(alone - J[6:] @ np.linalg.solve(A, r)).max() > 2e-2 * abs(alone).max()
-
-
 def test_while_a_grasp_is_engaged_what_compensates_fades():
     """The residual of the arms has the load, which the law carries already."""
     model = sample('dual_arm').model

@@ -50,7 +50,7 @@ class Scene:
     def __init__(self, network, **parameters):
         self.network = network
         self.simulator = network.start('simulator', {
-            'robot_description': ROBOT, 'pace': 'lock_step', 'timestep': 0.001,
+            'robot_description': ROBOT, 'pace': 'lock_step', 'timestep': 0.002,
             **START, **BOX})
         self.controller = network.start('controller', {**CONTROL, **parameters})
         self.poses = network.listen(PoseStamped, f'{CONTROLLER}/carry/current_pose', ALL)

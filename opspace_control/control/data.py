@@ -19,12 +19,13 @@ from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
 
 # Rows of `Results.stack`, a number for each row of the stack. Accelerations are in m/s² and rad/s²,
 # forces in N and N m.
-STACK_ROWS = 15
+STACK_ROWS = 16
 (ACTIVATION,        # from 0 to 1
  SINGLE_JOINT,      # 1 for the acceleration of a single joint, else 0
  OWN_MOBILITY,      # of a point seen from another link, by its own link; else inf
  APPLIED,           # forces that are applied
  MOVING,            # the part of them that moves
+ REJECTING,         # forces against disturbances, with what levels above compensate for
  COMPLIANT,         # 1 where such forces may move the row, else 0
  SCALE,             # of the row
  PASSIVE_RESPONSE,  # acceleration by the passive-joint response
@@ -58,14 +59,13 @@ class Disturbance(NamedTuple):
     """Unknown joint forces that tasks compensate along their axes of motion."""
 
     memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, without filter and limit
-    flags: np.ndarray  # (4,) int: whether there is a last state; whether the forces are frozen;
-    #                    whether ``RESIDUAL_TORQUE`` is that of this cycle; whether the last one has
-    #                    found accelerations
+    flags: np.ndarray  # (4,) int: whether there is a last state, forces are frozen, the residual is
+    #                    of this cycle, and the last cycle has found accelerations
     rate: np.ndarray  # (2,) of the filter of forces, 1/s; what it follows in this cycle
     tasks: np.ndarray  # (t, 14), N and N m: force of each task that compensates, along its axes;
     #                    its greatest one and moment, -1: none; both filtered, without these bounds
     unexpected: np.ndarray  # (2, nv) ε of `unexpected_motion`; the velocity of the last cycle
-    matrix: np.ndarray  # (k + 1, k) scratch: the last row is J Φ r of the stack
+    matrix: np.ndarray  # (k + 3, k) scratch: Λ⁻¹ of tasks, forces, softness, J Φ r
 
 
 # Nothing unknown is compensated.

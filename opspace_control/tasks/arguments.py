@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of axes, targets, gains and numbers of tasks, named in errors with their ``owner``."""
 
+import math
+
 import numpy as np
 
 from opspace_control.checks import checked, read_numbers
@@ -79,18 +81,12 @@ def read_six(values, name, owner, axes=AXES):
     From six finite numbers, linear ones first, or from one for each of the possible ``axes``; along
     the others the vector is zero. ``name`` is for the error.
     """
-    six = np.zeros(6)
-    if values is None:
-        return six
-    numbers = read_numbers(values)
-    if numbers.shape not in {(6,), (len(axes),)}:
-        raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
-    if len(axes) == len(AXES):
-        six[:] = numbers
-    else:
+    six = np.zeros(6) if values is None else read_numbers(values)
+    if len(axes) < len(AXES) and six.shape in {(6,), (len(axes),)}:
+        numbers, six = six, np.zeros(6)
         possible = [axis in axes for axis in AXES]
         six[possible] = numbers[possible] if len(numbers) == 6 else numbers
-    if not np.isfinite(six).all():
+    if six.shape != (6,) or not all(map(math.isfinite, six.tolist())):
         raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
     return six
 

@@ -119,19 +119,23 @@ class ForceSensor(TaskPart):
         self.frame = frame
         self.name = frame if name is None else name
         super().__init__(f"sensor '{self.name}'", SENSOR)
+        self._reading = self._record['reading']  # a view
         self._record['age'] = np.inf
         self.set_bias(bias)
         self.set_tool(tool_mass, tool_center)
         self.cutoff = cutoff
         self.timeout = timeout
 
+    def _belong_to(self, owner, record):
+        super()._belong_to(owner, record)
+        self._reading = record['reading']  # a view
+
     def __repr__(self):
         return f'ForceSensor({self.frame!r}, name={self.name!r})'
 
     def update(self, wrench):
         """Take a reading ``[f; n]`` (6,) of the wrench on the robot, sensor axes, N and N·m."""
-        self._record['reading'] = read_six(wrench, 'reading', self._owner)
-        self._record['age'] = 0.0
+        self._reading[:], self._record['age'] = read_six(wrench, 'reading', self._owner), 0.0
 
     def zero(self):
         """

@@ -27,6 +27,7 @@ from opspace_control.control.data import (
     MOVING,
     PASSIVE_RESPONSE,
     REACTION,
+    REJECTING,
 )
 from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.semidefinite import (
@@ -47,7 +48,8 @@ def moving_forces(stack, constrained, moving):
     At constraints these are the reactions, and the forces exerted for passive joints.
     """
     for r in range(moving.size):
-        moving[r] = stack[FORCE, r] - (stack[APPLIED, r] - stack[MOVING, r])
+        balanced = stack[APPLIED, r] - stack[MOVING, r] + stack[REJECTING, r]
+        moving[r] = stack[FORCE, r] - balanced
         if r < constrained:
             moving[r] += stack[REACTION, r]
 

@@ -13,7 +13,15 @@ another.
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.data import ACTIVATION, APPLIED, COMPLIANT, FORCE, MOVING, SCALE
+from opspace_control.control.data import (
+    ACTIVATION,
+    APPLIED,
+    COMPLIANT,
+    FORCE,
+    MOVING,
+    REJECTING,
+    SCALE,
+)
 from opspace_control.control.limits.bounds import acceleration_of, bounds_of, unit_of
 from opspace_control.control.limits.contact_forces import contact_value
 from opspace_control.control.limits.kinds import (
@@ -111,7 +119,7 @@ def prepare_tasks(data, t, resting):
         r = problem.task_rows[i]
         truncation.bounds[0, i] = truncation.bounds[1, i] = truncation.free[i] = 0.0
         scale[i], problem.start[i] = stack[SCALE, r], (
-            stack[FORCE, r] - stack[APPLIED, r] - compensation[r])
+            stack[FORCE, r] - stack[APPLIED, r] - stack[REJECTING, r] - compensation[r])
     for level in range(problem.truncated.size):
         problem.truncated[level] = False
         if problem.levels[level] < problem.levels[level + 1]:

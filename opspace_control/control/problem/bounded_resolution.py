@@ -45,7 +45,7 @@ from opspace_control.control.problem.solution import (
     start_forces,
 )
 from opspace_control.control.singular.transfer import add_correction, move_to_stack
-from opspace_control.control.stack.disturbance import rejecting_forces
+from opspace_control.control.stack.rejection import rejecting_forces
 from opspace_control.dynamics.drive_friction import any_friction
 from opspace_control.dynamics.hybrid_dynamics import restore_loads
 from opspace_control.dynamics.responses import (
@@ -151,7 +151,8 @@ def respond_to_stack(data):
     nodes, states, force = robot.nodes, robot.states, scratch.joint_force
     rejects = demand.disturbance.flags.size > 0 and any_friction(demand.friction)
     if rejects:
-        rejecting_forces(demand, robot, scratch, scratch.moving)
+        rejecting_forces(
+            results.stack, 6 * demand.constraints.size, scratch.mobility, scratch)
         apply_wrenches(nodes, states, robot.points, robot.supports, scratch.moving, force,
                        scratch.wrench)
         keep_second(nodes, states, force, scratch.second_force)

@@ -8,7 +8,15 @@ from opspace_control.control.constraints.elimination import (
     moving_forces,
     predict_reactions,
 )
-from opspace_control.control.data import APPLIED, FORCE, GRIP_FORCE, REACTION, RESIDUAL, WANTED
+from opspace_control.control.data import (
+    APPLIED,
+    FORCE,
+    GRIP_FORCE,
+    REACTION,
+    REJECTING,
+    RESIDUAL,
+    WANTED,
+)
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.problem.bound_rows import add_bound_forces
 from opspace_control.control.singular.transfer import add_response
@@ -38,7 +46,9 @@ def start_from_applied(data):
     """Write to ``FORCE`` of tasks the forces that are no multipliers, those of `read_forces`."""
     stack, applied = data.results.stack, data.scratch.bounded.applied
     for r in range(6 * data.demand.constraints.size, stack.shape[1]):
-        stack[FORCE, r] = stack[APPLIED, r] + data.cycle.force_share * applied.compensation[r]
+        stack[FORCE, r] = (
+            stack[APPLIED, r] + stack[REJECTING, r]
+            + data.cycle.force_share * applied.compensation[r])
 
 
 @rare

@@ -21,11 +21,12 @@ from opspace_control.control.data import (
     OWN_MOBILITY,
     PASSIVE_RESPONSE,
     REACTION,
+    REJECTING,
     SCALE,
     SINGLE_JOINT,
     WANTED,
 )
-from opspace_control.control.stack.disturbance import reject_disturbance
+from opspace_control.control.stack.rejection import complete_rejection, reject_disturbance
 from opspace_control.control.stack.resolution import resolve_forces
 from opspace_control.control.stack.scaling import (
     IMMOVABLE,
@@ -61,7 +62,7 @@ def stack_constraint(constraint, points, e, cycle, states, responds, stack):
         i, j = (r + 1) % 3, (r + 2) % 3
         stack[APPLIED, first + r] = weight * (
             wrench[r] if r < 3 else wrench[r] - arm[i] * wrench[j] + arm[j] * wrench[i])
-        stack[MOVING, first + r] = stack[COMPLIANT, first + r] = 0.0
+        stack[MOVING, first + r] = stack[COMPLIANT, first + r] = stack[REJECTING, first + r] = 0.0
         demand[r] = passive_response[r] = constraint.error[r] = 0.0
     if weight > 0.0:
         demand_constraint(constraint, points, e, cycle.origin, states, responds, cycle.R, demand,
@@ -84,6 +85,7 @@ def stack_task(task, points, e, cycle, states, sensors, stack):
         stack[ACTIVATION, k] = task.row_activation[r]
         stack[APPLIED, k] = task.applied_wrench[r]
         stack[SINGLE_JOINT, k] = stack[MOVING, k] = stack[COMPLIANT, k] = 0.0
+        stack[REJECTING, k] = 0.0
         stack[OWN_MOBILITY, k] = math.inf
         along = axes[r // 3, :, r - part]
         stack[FORCE, k] = task.acceleration[r] - (
@@ -99,7 +101,7 @@ def stack_joints(task, e, q, v, a_null, stack):
         k = 6 * e + r
         stack[ACTIVATION, k] = weight * task.selected[r]
         stack[SINGLE_JOINT, k], stack[OWN_MOBILITY, k] = 1.0, math.inf
-        stack[APPLIED, k] = stack[MOVING, k] = stack[COMPLIANT, k] = 0.0
+        stack[APPLIED, k] = stack[MOVING, k] = stack[COMPLIANT, k] = stack[REJECTING, k] = 0.0
         stack[FORCE, k] = task.acceleration[r] - a_null[task.dof[r]]
 
 
@@ -191,11 +193,21 @@ def exert(node, p, wrench, responds, states):
 
 
 @inlined
-def resolve_tasks(cycle, demand, results, scratch, data):
-    """Turn accelerations into forces, level by level; predict the constraint reactions."""
+def resolve_tasks(cycle, demand, results, scratch, data, at_limits):
+    """
+    Turn accelerations into forces, level by level; predict the constraint reactions.
+
+    ``at_limits``: with the mobility that joints at rest at their limits leave. Forces against
+    disturbances stay those of all joints then.
+    """
     cycle.least_eigenvalue = resolve_forces(
         results.stack, scratch, demand.levels, cycle.singularity_threshold, data)
     cycle.attained = cycle.least_eigenvalue != 0.0
+    if demand.disturbance.flags.size > 0:
+        if not at_limits:
+            complete_rejection(scratch.mobility, demand.levels, results.stack[REJECTING])
+        for r in range(6 * demand.constraints.size, results.stack.shape[1]):
+            results.stack[FORCE, r] += results.stack[REJECTING, r]
     predict_reactions(cycle, results, scratch, 6 * demand.constraints.size)
 
 
@@ -222,17 +234,17 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
     for r in range(force.size):
         scratch.unconstrained[r] = mobility[r, r]
     eliminate_constraints(cycle, robot.carried, results, scratch, constrained)
-    reject_disturbance(demand.disturbance, cycle, robot, demand, results, scratch)
     for r in range(force.size):
         stack[WANTED, r] = force[r]
     if constrained > 0 or robot.contacts is not None:
         rescale_rows(mobility, scratch.unconstrained, constrained, stack[SINGLE_JOINT], scale)
+    reject_disturbance(demand.disturbance, cycle, robot, demand, results, scratch)
     for r in range(constrained, force.size):
         for c in range(constrained, r + 1, 6):
             put(results.Lambda_inverse[r - constrained], c - constrained, six(mobility[r], c))
     add_spring_forces(
         points, demand.tasks, constrained, results.Lambda_inverse, scratch.small, stack)
-    resolve_tasks(cycle, demand, results, scratch, data)
+    resolve_tasks(cycle, demand, results, scratch, data, False)
 
 
 @inlined

@@ -1,0 +1,159 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Forces against disturbances of several levels: they balance what is unknown, and move nothing."""
+
+import numpy as np
+import pytest
+from robots import robot_file
+from samples import sample
+
+from opspace_control import (
+    DisturbanceObserver,
+    ForceControl,
+    JointLimits,
+    JointTask,
+    OperationalSpaceController,
+    PoseTask,
+    RelativeTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.cli.robots import demo_robot
+
+UNBOUNDED = {'max_force': np.inf, 'max_moment': np.inf}
+MODEL = sample('dual_arm').model
+HANDS = ['l_hand', 'r_hand']
+HOME = MODEL.neutral()
+for _joint, _position in demo_robot('dual_arm').start.items():
+    HOME[MODEL.q_index[MODEL.dof_index(_joint)]] = _position
+
+
+def at_rest(q):
+    return RobotState(MODEL, q, np.zeros(MODEL.nv))
+
+
+def levels(**options):
+    """Return tasks of three levels: the rows of the last one leave little to those above."""
+    return [PoseTask('l_hand', **options), PoseTask('r_hand', **options),
+            JointTask(['torso_yaw'], priority=1),
+            RelativeTask('l_forearm', 'r_hand', name='gap', axes='x y z', priority=2)]
+
+
+def learn(controller, state, r, periods=2):
+    """Let the observer of a controller learn of r, (nv,), by the forces of a robot at rest."""
+    for _ in range(periods):
+        controller.disturbance.apply(MODEL.gravity(state) - r)
+        tau = controller.compute_torque(state)
+    return tau
+
+
+def unknown(seed):
+    """Return unknown joint forces in proportion to the inertia that each joint moves, (nv,)."""
+    A = MODEL.mass_matrix(at_rest(MODEL.neutral()))
+    return np.random.default_rng(seed).normal(size=MODEL.nv) * A.diagonal()
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_points_move_as_the_law_demands_where_limits_hold(seed):
+    """Forces of the last level are compensated above, and no bound counts that as a motion."""
+    rng = np.random.default_rng(seed)
+    state, goal = (at_rest(MODEL.integrate(HOME, rng.normal(size=MODEL.nv), part))
+                   for part in (0.1, 0.5))
+    controller = OperationalSpaceController(
+        MODEL, levels(kp=400.0), limits=JointLimits(MODEL, acceleration=20.0))
+    controller.disturbance = DisturbanceObserver(1e6, **UNBOUNDED)
+    controller.compute_torque(state, dt=0.0)
+    for hand, pose in MODEL.forward_kinematics(goal, HANDS).items():
+        controller.tasks[hand].set_target(pose)
+    r = unknown(seed)
+    tau = learn(controller, state, r)
+    assert any(limit.limit == 'acceleration' for limit in controller.active_limits)
+    assert abs(controller.disturbance.rejected['gap']).max() > 1.0
+    J = np.vstack([MODEL.jacobian(state, HANDS),
+                   controller.tasks['gap'].jacobian(MODEL, state)[:3]])
+    law = J @ controller._arguments.storage.results.a_task
+    actual = J @ MODEL.forward_dynamics(state, tau + r)
+    off = abs(actual - law) / abs(J @ MODEL.forward_dynamics(state, MODEL.gravity(state) + r)).max()
+    assert off[:12].max() < 1e-4
+    # Of little that levels above leave, and of a joint's task that does not reject disturbances.
+    assert off[12:].max() < 2e-2
+
+
+@pytest.mark.parametrize('dt', [1e-3, 2e-3])
+@pytest.mark.parametrize('delay', [0, 1], ids=['at once', 'a cycle later'])
+def test_hands_come_to_rest_after_a_push(delay, dt):
+    """
+    10 N and 1 N·m on both hands for 60 ms, more than the bounds.
+
+    Bounds of motion that counted the compensation took it away: the forces of the last level threw
+    the wrist with 2,000 rad/s², as fast as 20 rad/s.
+    """
+    controller = OperationalSpaceController(MODEL, levels(), limits=JointLimits(MODEL))
+    controller.disturbance = DisturbanceObserver(20.0, max_force=10.0, max_moment=2.0)
+    state, wrench = at_rest(HOME), np.array([0.0, 0.0, -10.0, 0.0, 1.0, 0.0])
+    sent, fastest = [], 0.0
+    for k in range(round(2.0 / dt)):
+        sent.append(controller.compute_torque(state, dt=dt))
+        tau = sent[max(k - delay, 0)]
+        if 0.3 < k * dt < 0.36:
+            tau = tau + sum(MODEL.jacobian(state, hand).T @ wrench for hand in HANDS)
+        v = state.v + dt * MODEL.forward_dynamics(state, tau)
+        state = RobotState(MODEL, MODEL.integrate(state.q, v, dt), v)
+        fastest = max(fastest, abs(v).max())
+    assert fastest < 11.0
+    assert abs(state.v).max() < 0.02
+
+
+@pytest.mark.parametrize('priority', [0, 1])
+def test_the_other_hand_compensates_for_what_presses(priority):
+    """Whatever the level of the hand that presses, and once."""
+    state, controllers = at_rest(MODEL.integrate(HOME, np.ones(MODEL.nv), 0.1)), []
+    for _ in range(2):
+        left = PoseTask('l_hand', force_axes='z', force=ForceControl(approach=(0.0, 0.0)),
+                        priority=priority)
+        controllers.append(OperationalSpaceController(MODEL, [left, PoseTask('r_hand')]))
+    controller, bare = controllers
+    controller.disturbance = observer = DisturbanceObserver(1e6, **UNBOUNDED)
+    controller.compute_torque(state, dt=0.0)
+    learn(controller, state, 10.0 * unknown(0))
+    for each in controllers:
+        each.tasks['l_hand'].force.set_target([0.0, 0.0, 40.0, 0.0, 0.0, 0.0])
+    learn(controller, state, 10.0 * unknown(0), 3000)
+    for _ in range(3002):
+        without = bare.compute_torque(state)
+    r = unknown(1)
+    change = learn(controller, state, r) - without
+    pressed = bare.tasks['l_hand'].wrench
+    assert pressed[2] == pytest.approx(40.0, rel=0.01)
+    assert abs(observer.rejected['l_hand']).max() > 0.1
+    J, A = MODEL.jacobian(state, HANDS), MODEL.mass_matrix(state)
+    balanced = r + J[:6].T @ pressed
+    moved = J[6:] @ np.linalg.solve(A, balanced + change)
+    before = J[6:] @ np.linalg.solve(A, balanced + J[:6].T @ observer.rejected['l_hand'])
+    np.testing.assert_allclose(moved, 0.0, atol=1e-4 * abs(before).max())
+
+
+def test_what_nearly_nothing_can_move_takes_no_force():
+    """
+    A point of the wrist seen from the hand, whose last joint moves it by millimetres.
+
+    Efforts act a cycle late. Measured by its own mobility alone, that row had its force at one
+    bound or the other in every cycle, and the joint moved for good, with 0.5 rad/s and more.
+    """
+    panda = RobotModel.from_urdf_file(
+        robot_file('panda.urdf'), locked_joints=['panda_finger_joint1'])
+    hand = 'panda_hand_tcp'
+    controller = OperationalSpaceController(
+        panda, [PoseTask(hand), RelativeTask('panda_link5', hand, axes='x y z')])
+    controller.disturbance = DisturbanceObserver(20.0, max_force=10.0, max_moment=2.0)
+    q, v = np.array([0.1, -0.4, 0.2, -2.0, 0.1, 1.7, 0.78, 0.0]), np.zeros(panda.nv)
+    sent = []
+    for k in range(1500):
+        state = RobotState(panda, q, v)
+        sent.append(controller.compute_torque(state, dt=2e-3))
+        tau = sent[max(k - 1, 0)]
+        if k < 100:
+            tau = tau + panda.jacobian(state, hand).T @ [5.0, 5.0, -5.0, 0.0, 0.0, 0.0]
+        v = np.where(panda.locked, 0.0, v + 2e-3 * panda.forward_dynamics(state, tau))
+        q = panda.integrate(q, v, 2e-3)
+    assert abs(v).max() < 1e-3
