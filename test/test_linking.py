@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 
-from opspace_control.compilation import compilers
+from opspace_control.compilation import linking
 from opspace_control.compiled import called, inlined, kernel, rare
 
 NEVER = 0
@@ -87,8 +87,8 @@ def never_linked(out):
 
 def test_what_is_not_linked_is_noticed_before_it_is_called(monkeypatch):
     """Nothing else would: the call would lead nowhere."""
-    usual = compilers._all_used
-    monkeypatch.setattr(compilers, '_all_used', lambda libraries: usual(libraries)[::-1])
+    usual = linking._all_used
+    monkeypatch.setattr(linking, '_all_used', lambda libraries: usual(libraries)[::-1])
     monkeypatch.setattr(never_linked.dispatcher._cache, 'load_overload', lambda *_: None)
     with pytest.raises(RuntimeError, match=r'not been linked.*leaf'):
         never_linked(np.zeros(2))

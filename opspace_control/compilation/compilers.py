@@ -11,9 +11,7 @@ linked into the kernel and optimised once.
 import contextlib
 import gc
 
-from llvmlite import binding
 from numba.core import config, event
-from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.postproc import PostProcessor
@@ -21,112 +19,8 @@ from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import BaseFunction
 
+from opspace_control.compilation.linking import KernelLibrary, PartLibrary
 from opspace_control.compilation.lowering import LeanLower
-
-# Loops of a length that is known at run time alone are short. Where LLVM unrolls them kernels are
-# 15 % larger, and a cycle that finds them in no cache takes 8 % longer.
-binding.set_option('opspace_control', '--unroll-runtime=false')
-
-
-class KernelLibrary(JITCodeLibrary):
-    """Code of a kernel, linked with all its parts."""
-
-    def finalize(self):
-        """
-        Link, optimise and generate machine code.
-
-        Parts become private, so that LLVM drops the arguments that they do not use: a part that
-        takes the data of a cycle has some 700. An internal part would do for that, but the JIT
-        linker finds internal symbols of other modules by name, and calls them with all arguments.
-        A RuntimeError refuses calls of a part that has not been linked.
-        """
-        libraries, defined = _all_used(self._linking_libraries), set()
-        for library in libraries:
-            if isinstance(library, PartLibrary):
-                part = library.without_parts()
-                defined |= {each.name for each in part.functions if not each.is_declaration}
-                self._final_module.link_in(part, preserve=True)
-        self._linking_libraries = [each for each in libraries if not isinstance(each, PartLibrary)]
-        self._defined = defined
-        for each in self._final_module.functions:
-            if each.name in defined and not each.is_declaration:
-                each.linkage = 'private'
-        super().finalize()
-
-    def _finalize_final_module(self):
-        """Generate machine code; LLVM does not report calls of missing functions."""
-        missing = [each.name for each in self._final_module.functions
-                   if each.is_declaration and each.name in self._defined]
-        if missing:
-            raise RuntimeError(f'{self.name} calls what has not been linked: {missing}')
-        self._generate()
-
-    def _generate(self):
-        super()._finalize_final_module()
-
-
-def _all_used(libraries):
-    """
-    Return libraries and those that parts use, each once and after its users.
-
-    LLVM links only functions that earlier code uses.
-    """
-    order, seen = [], set()
-
-    def visit(library):
-        if library not in seen:
-            seen.add(library)
-            for each in library.uses if isinstance(library, PartLibrary) else ():
-                visit(each)
-            order.append(library)
-    for library in libraries:
-        visit(library)
-    return order[::-1]
-
-
-class PartLibrary(JITCodeLibrary):
-    """LLVM code without machine code, to be linked into other code."""
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.uses = []
-
-    def add_linking_library(self, library):
-        """Add a library that this one uses."""
-        library._ensure_finalized()
-        self.uses.append(library)
-
-    def without_parts(self):
-        """Return the code without what it uses."""
-        return super()._get_module_for_linking()
-
-    def _get_module_for_linking(self):
-        """Return the code with what it uses, for Numba's own libraries."""
-        module = self.without_parts().clone()
-        for library in _all_used(self.uses):
-            module.link_in(library.without_parts() if isinstance(library, PartLibrary)
-                           else library._get_module_for_linking(), preserve=True)
-        return module
-
-    def _optimize_final_module(self):
-        pass
-
-    def _finalize_final_module(self):
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def get_pointer_to_function(self, name):
-        """Return no address: there is no machine code."""
-        return 0
-
-    @property
-    def codegen(self):
-        """The library itself, which creates no other."""
-        return self
-
-    def set_env(self, name, env):
-        """Do nothing: environments are for exceptions, which parts do not raise."""
-
 
 # Passes for features that parts do not use (closures, inlined overloads, array expressions, `with`
 # blocks, exceptions with arguments, literal arguments) and reports.
