@@ -48,8 +48,10 @@ def solve_lower(factor, count, x):
 def solve_lower_block(factor, first, last, x):
     """Replace x from ``first`` to ``last`` by ``L⁻¹ x``, L being that block of the factor."""
     for i in range(first, last):
-        left = dot_product(factor[i, first:], x[first:], i - first)
-        x[i] = (x[i] - left) * factor[i, i]
+        left = x[i]
+        for k in range(first, i):
+            left -= factor[i, k] * x[k]
+        x[i] = left * factor[i, i]
 
 
 @inlined

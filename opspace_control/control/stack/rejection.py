@@ -40,11 +40,12 @@ from opspace_control.tasks.force_law import presses
 from opspace_control.tasks.specification_law import motion_share
 
 # Softness of the rows, of the scaled mobility, and proximal steps that they are solved in: along a
-# scaled eigenvalue λ, ``(ε / (λ + ε))^K`` of what is unknown is not rejected, 2e-5 of it at 0.015,
-# the least of an arm in a usual posture, and 2e-3 where the law begins to truncate two hands. A
-# direction that nearly nothing can move takes no force: without softness one cycle of delay
-# made a hand and a point of its wrist oscillate at their bounds.
-_SOFTNESS, _STEPS = 1e-3, 4
+# scaled eigenvalue λ, ``(ε / (λ + ε))^K`` of what is unknown is not rejected: 4e-5 of it at 0.015,
+# the least of an arm in a usual posture, and 6e-4 at 4e-3, where the law truncates. What nearly
+# nothing can move takes no force: without softness one cycle of delay made a hand and a point of
+# its wrist oscillate at their bounds. With 1e-3 and four steps both are within the same, at 0.1 of
+# one call of Pinocchio's `aba` more for a Panda.
+_SOFTNESS, _STEPS = 1e-4, 2
 
 
 @inlined
@@ -192,8 +193,9 @@ def solve_proximal(M, first, levels, a):
                 own = softness[i] * x[i] if step > 0 else 0.0
                 x[i] = a[i] + own if softness[i] > 0.0 else 0.0
             solve_lower_block(M, begin, end, x)
-            for i in range(end, n if step == _STEPS - 1 else end):
-                a[i] -= dot_product(M[i, begin:], x[begin:], end - begin)
+            if step == _STEPS - 1:
+                for i in range(end, n):
+                    a[i] -= dot_product(M[i, begin:], x[begin:], end - begin)
             solve_upper_block(M, begin, end, x)
     for i in range(n):
         a[i] = x[i]
