@@ -26,7 +26,7 @@ STACK_ROWS = 16
  APPLIED,           # forces that are applied
  MOVING,            # the part of them that moves
  REJECTING,         # forces against disturbances, with what levels above compensate for
- COMPLIANT,         # 1 where such forces may move the row, else 0
+ COMPLIANT,         # 1 where `MOVING` forces may move the row, else 0
  SCALE,             # of the row
  PASSIVE_RESPONSE,  # acceleration by the passive-joint response
  CONSTRAINT_FORCE,  # λ0 of `eliminate_constraints`
@@ -59,19 +59,19 @@ class Disturbance(NamedTuple):
     """Unknown joint forces that tasks compensate along their axes of motion."""
 
     memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, without filter and limit
-    flags: np.ndarray  # (4,) int: whether there is a last state, forces are frozen, the residual is
-    #                    of this cycle, and the last cycle has found accelerations
+    flags: np.ndarray  # (4,) int, of `disturbance`
     rate: np.ndarray  # (2,) of the filter of forces, 1/s; what it follows in this cycle
     tasks: np.ndarray  # (t, 14), N and N m: force of each task that compensates, along its axes;
     #                    its greatest one and moment, -1: none; both filtered, without these bounds
     unexpected: np.ndarray  # (2, nv) ε of `unexpected_motion`; the velocity of the last cycle
-    matrix: np.ndarray  # (k + 3, k) scratch: Λ⁻¹ of tasks, forces, softness, J Φ r
+    matrix: np.ndarray  # (2, k + 1, k) scratch: Λ⁻¹ of tasks and its factor; that of a level
+    rows: np.ndarray  # (4, k) scratch, of `disturbance`
 
 
 # Nothing unknown is compensated.
 NO_DISTURBANCE = Disturbance(
     np.empty((0, 0)), np.empty(0, int), np.empty(0), np.empty((0, 14)), np.empty((2, 0)),
-    np.empty((0, 0)))
+    np.empty((2, 0, 0)), np.empty((4, 0)))
 
 
 class Demand(NamedTuple):

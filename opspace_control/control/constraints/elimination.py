@@ -43,9 +43,10 @@ from opspace_control.spatial.six import put, six
 @inlined
 def moving_forces(stack, constrained, moving):
     """
-    Write the forces of the stack that move the robot: those that the environment does not balance.
+    Write the forces of the stack that move the robot.
 
-    At constraints these are the reactions, and the forces exerted for passive joints.
+    Neither the environment nor unknown forces balance them. At constraints these are the reactions,
+    and the forces exerted for passive joints.
     """
     for r in range(moving.size):
         balanced = stack[APPLIED, r] - stack[MOVING, r] + stack[REJECTING, r]

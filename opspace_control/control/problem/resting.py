@@ -113,7 +113,7 @@ def resolve_at_limits(data, count):
             for w in range(count):
                 left[r, c] -= bound_rows.coupling[w, r] * response[w]
     resolve_tasks(
-        data.cycle, data.demand, data.results, data.scratch, data, True)
+        data.cycle, data.demand, data.results, data.scratch, data)
 
 
 @rare

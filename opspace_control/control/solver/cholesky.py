@@ -45,16 +45,6 @@ def solve_lower(factor, count, x):
 
 
 @inlined
-def solve_lower_block(factor, first, last, x):
-    """Replace x from ``first`` to ``last`` by ``L⁻¹ x``, L being that block of the factor."""
-    for i in range(first, last):
-        left = x[i]
-        for k in range(first, i):
-            left -= factor[i, k] * x[k]
-        x[i] = left * factor[i, i]
-
-
-@inlined
 def solve_upper_block(factor, first, last, x):
     """Replace x from ``first`` to ``last`` by ``L⁻ᵀ x``, L being that block of the factor."""
     for i in range(last - 1, first - 1, -1):

@@ -1,14 +1,17 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Observation of unknown joint forces in each cycle, for the forces that reject them.
+Unknown joint forces in each cycle, and what they do to the points of the stack.
 
-`rejection` has the law of these.
+`rejection` has the law of the forces that reject them.
 """
 
 import math
 
 from opspace_control.compiled import called, inlined
+from opspace_control.control.solver.cholesky import symmetric
+from opspace_control.control.solver.semidefinite import solve_semidefinite
+from opspace_control.dynamics.force_propagation import is_moving_frame
 from opspace_control.dynamics.generalized_momentum import gather_momentum
 from opspace_control.dynamics.momentum_observer import (
     APPLIED_TORQUE,
@@ -19,6 +22,7 @@ from opspace_control.dynamics.momentum_observer import (
     P,
     advance_residual,
 )
+from opspace_control.dynamics.responses import add_acceleration, respond_to_forces
 
 # Of ``Disturbance.flags``.
 STARTED, FROZEN, FOUND, EXPECTED = range(4)
@@ -28,6 +32,9 @@ GRASPS = -1
 GAIN = 1
 # Columns of ``Disturbance.tasks`` from which on bounds and filtered forces are.
 BOUND, FILTERED = 6, 8
+# Of ``Disturbance.rows``, a number for each row of the stack: the share to which it takes part, its
+# softness, 0 where its force is known, the force of its level, and J Φ r.
+WEIGHT, SOFTNESS, OWN_FORCE, UNKNOWN = range(4)
 
 
 @called
@@ -90,3 +97,58 @@ def restart_observer(disturbance):
     for k in range(disturbance.tasks.shape[0]):
         for r in range(FILTERED, FILTERED + 6):
             disturbance.tasks[k, r] = 0.0
+
+
+@inlined
+def write_point_acceleration(point, states, a):
+    """Write the acceleration ``B`` at a point, less that of the other body, along its axes."""
+    for r in range(6):
+        a[r] = 0.0
+    if point.frame.node >= 0:
+        add_acceleration(states[point.frame.node].B, point.p, 1.0, a)
+    if point.other.node >= 0:
+        add_acceleration(states[point.other.node].B, point.p, -1.0, a)
+    for part in range(0, 6, 3):
+        axes, x, y, z = point.axes[part // 3], a[part], a[part + 1], a[part + 2]
+        for r in range(3):
+            a[part + r] = axes[0, r] * x + axes[1, r] * y + axes[2, r] * z
+
+
+@inlined
+def rejects_at(robot, e, rejected):
+    """Return whether the task of a point compensates for disturbances."""
+    point = robot.points[e]
+    return is_moving_frame(point, robot.carried[e]) and rejected[point.record, BOUND] >= 0.0
+
+
+@called
+def respond_points(disturbance, robot, constrained, scratch):
+    """Write ``J Φ r`` of the stack's rows, (k,); constraints are eliminated from those of tasks."""
+    points, a, mobility = robot.points, disturbance.rows[UNKNOWN], scratch.mobility
+    respond_to_forces(
+        robot.nodes, robot.states, robot.needs_inertia, disturbance.memory[RESIDUAL_TORQUE])
+    for k in range(a.size):
+        a[k] = 0.0
+    for e in range(points.size):
+        if is_moving_frame(points[e], robot.carried[e]):
+            write_point_acceleration(points[e], robot.states, a[6 * e:6 * e + 6])
+    if constrained > 0:
+        factor = scratch.constraint_factor
+        solve_semidefinite(factor, a[:constrained], scratch.coordinates)
+        for j in range(constrained, a.size):
+            for p in range(factor.sizes[1]):
+                a[j] -= mobility[j, factor.order[p]] * a[factor.order[p]]
+
+
+@inlined
+def balance_applied(applied, share, constrained, mobility, a):
+    """
+    Add to accelerations a (k,) of tasks' rows those by forces that r balances already.
+
+    These are a share of the ``applied`` forces (k,) of force control, [K87] (5.5), of which the
+    environment's reaction is in r.
+    """
+    for k in range(constrained, a.size):
+        if applied[k] != 0.0:
+            for i in range(constrained, a.size):
+                a[i] += share * applied[k] * symmetric(mobility, i, k)

@@ -14,9 +14,9 @@ Forces of tasks are filtered, not the residual: ``J̄`` of all rows would turn w
 forces lacks of a motion in the null space into forces of tasks, and drive that motion.
 
 r balances these forces, as the environment balances those of force control, [K87] (5.5). So they
-have a part in efforts and none in the motion, which is that of the law. No level disturbs one
-above: a level compensates for the forces of those below, ``−Y F``. What it exerts for that balances
-r together with F, and has no part in the motion either.
+have a part in efforts and none in the motion, which is that of the law. Tasks of the levels above
+compensate for the forces of a level, ``−Y F``, as far as they reject disturbances themselves; what
+they exert for that balances r together with F. Other tasks see r and all of these forces.
 """
 
 import math
@@ -26,56 +26,55 @@ from opspace_control.control.data import APPLIED, REJECTING, SCALE
 from opspace_control.control.solver.cholesky import (
     factorise,
     solve_lower,
-    solve_lower_block,
+    solve_upper,
     solve_upper_block,
     symmetric,
 )
 from opspace_control.control.solver.semidefinite import solve_semidefinite
-from opspace_control.control.stack.disturbance import BOUND, FILTERED, FOUND, GAIN, GRASPS
-from opspace_control.dynamics.force_propagation import is_group, is_moving_frame
-from opspace_control.dynamics.momentum_observer import RESIDUAL_TORQUE
-from opspace_control.dynamics.responses import add_acceleration, respond_to_forces
+from opspace_control.control.stack.disturbance import (
+    BOUND,
+    FILTERED,
+    FOUND,
+    GAIN,
+    GRASPS,
+    OWN_FORCE,
+    SOFTNESS,
+    UNKNOWN,
+    WEIGHT,
+    balance_applied,
+    rejects_at,
+    respond_points,
+)
+from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.spatial.dense import dot_product
 from opspace_control.tasks.force_law import presses
 from opspace_control.tasks.specification_law import motion_share
 
-# Softness of the rows, of the scaled mobility, and proximal steps that they are solved in: along a
-# scaled eigenvalue λ, ``(ε / (λ + ε))^K`` of what is unknown is not rejected: 4e-5 of it at 0.015,
-# the least of an arm in a usual posture, and 6e-4 at 4e-3, where the law truncates. What nearly
-# nothing can move takes no force: without softness one cycle of delay made a hand and a point of
-# its wrist oscillate at their bounds. With 1e-3 and four steps both are within the same, at 0.1 of
-# one call of Pinocchio's `aba` more for a Panda.
+# Softness of the rows of a level, of the scaled mobility, and proximal steps that they are solved
+# in: along a scaled eigenvalue λ, ``(ε / (λ + ε))^K`` of what is unknown is not rejected: 4e-5 of
+# it at 0.015, the least of an arm in a usual posture, and 6e-4 at 4e-3, where the law truncates.
+# What nearly nothing can move gets no force: without softness one cycle of delay made a hand and a
+# point of its wrist oscillate at their bounds. With 1e-3 and four steps both are within the same,
+# at 0.1 of one call of Pinocchio's `aba` more for a Panda.
 _SOFTNESS, _STEPS = 1e-4, 2
+# The same for what levels above leave of a level: redundant rows have a factor, and rounding is
+# 1e-7 of the mobility.
+_DAMPING = 1e-9
 
 
 @inlined
-def write_point_acceleration(point, states, a):
-    """Write the acceleration ``B`` at a point, less that of the other body, along its axes."""
-    for r in range(6):
-        a[r] = 0.0
-    if point.frame.node >= 0:
-        add_acceleration(states[point.frame.node].B, point.p, 1.0, a)
-    if point.other.node >= 0:
-        add_acceleration(states[point.other.node].B, point.p, -1.0, a)
-    for part in range(0, 6, 3):
-        axes, x, y, z = point.axes[part // 3], a[part], a[part + 1], a[part + 2]
-        for r in range(3):
-            a[part + r] = axes[0, r] * x + axes[1, r] * y + axes[2, r] * z
-
-
-@inlined
-def select_row(k, first, weight, softness, mobility, M):
+def write_mobility(k, first, weight, scale, mobility, M):
     """
-    Write row k of the problem ``M F = a_r``, of tasks' rows from the first on.
+    Write row k of the stack to M, of tasks' rows from the first on; weight 0: it takes no part.
 
-    The mobility of a row that compensates in part is inflated as in `regularise_rows`; one of no
-    ``softness`` does not compensate, and has no part.
+    The mobility of a row that compensates in part is inflated as in `regularise_rows`.
     """
     i = k - first
     for j in range(i):
-        M[i, j] = mobility[k, first + j] if softness > 0.0 and M[-2, first + j] > 0.0 else 0.0
-    M[i, i] = mobility[k, k] / (weight * weight) + softness if softness > 0.0 else 1.0
-    M[-2, k] = softness
+        M[i, j] = mobility[k, first + j] if weight[k] > 0.0 and weight[first + j] > 0.0 else 0.0
+    M[i, i] = 1.0
+    if weight[k] > 0.0:
+        M[i, i] = mobility[k, k] / weight[k] ** 2 + _DAMPING / scale ** 2
 
 
 @inlined
@@ -98,137 +97,126 @@ def bound_force(rejected):
 
 
 @inlined
-def rejects_at(robot, e, rejected):
-    """Return whether the task of a point compensates for disturbances."""
-    point = robot.points[e]
-    return is_moving_frame(point, robot.carried[e]) and rejected[point.record, BOUND] >= 0.0
-
-
-@called
-def respond_points(disturbance, robot, constrained, scratch):
-    """Write ``J Φ r`` of the stack's rows, (k,); constraints are eliminated from those of tasks."""
-    points, a, mobility = robot.points, disturbance.matrix[-1], scratch.mobility
-    respond_to_forces(
-        robot.nodes, robot.states, robot.needs_inertia, disturbance.memory[RESIDUAL_TORQUE])
-    for k in range(a.size):
-        a[k] = 0.0
-    for e in range(points.size):
-        if is_moving_frame(points[e], robot.carried[e]):
-            write_point_acceleration(points[e], robot.states, a[6 * e:6 * e + 6])
-    if constrained > 0:
-        factor = scratch.constraint_factor
-        solve_semidefinite(factor, a[:constrained], scratch.coordinates)
-        for j in range(constrained, a.size):
-            for p in range(factor.sizes[1]):
-                a[j] -= mobility[j, factor.order[p]] * a[factor.order[p]]
-
-
-@inlined
-def balance_applied(applied, share, scratch, a):
+def write_rows(disturbance, robot, demand, scale, mobility):
     """
-    Add to the accelerations a of tasks' rows those by forces that r balances already.
+    Write which rows of tasks take part, their softness and mobility, and forces that are known.
 
-    These are a share of the ``applied`` forces (k,) of force control, [K87] (5.5), of which the
-    environment's reaction is in r.
+    Those of tasks that press, and of all where r is not known, stay as they were before: they have
+    no softness.
     """
-    mobility, first = scratch.mobility, applied.size - a.size
-    for k in range(first, applied.size):
-        if applied[k] != 0.0:
-            for i in range(a.size):
-                a[i] += share * applied[k] * symmetric(mobility, first + i, k)
-
-
-@inlined
-def find_pressing(disturbance, robot, tasks, first, last, force):
-    """
-    Write the forces with which tasks that press reject, of rows first to last of the stack.
-
-    They stay as they were before. Returns whether any is not zero.
-    """
-    found = False
-    for e in range(first // 6, last // 6):
-        pressing = rejects_at(robot, e, disturbance.tasks) and presses(
-            tasks[robot.points[e].record].force)
+    first, rows, tasks = 6 * demand.constraints.size, disturbance.rows, disturbance.tasks
+    for e in range(first // 6, robot.points.size):
+        record, rejects = robot.points[e].record, rejects_at(robot, e, tasks)
+        known = not rejects or disturbance.flags[FOUND] != 1 or presses(
+            demand.tasks[record].force)
         for r in range(6):
-            i = 6 * e - first + r
-            force[i] = disturbance.tasks[robot.points[e].record, r] if pressing else 0.0
-            found = found or force[i] != 0.0
-    return found
+            k = 6 * e + r
+            weight = motion_share(demand.tasks[record], r) if rejects else 0.0
+            rows[WEIGHT, k] = weight if scale[k] > 0.0 else 0.0
+            rows[SOFTNESS, k] = rows[OWN_FORCE, k] = 0.0
+            if rejects and known:
+                rows[OWN_FORCE, k] = tasks[record, FILTERED + r]
+            elif rows[WEIGHT, k] > 0.0:
+                rows[SOFTNESS, k] = _SOFTNESS / scale[k] ** 2
+            write_mobility(k, first, rows[WEIGHT], scale[k], mobility, disturbance.matrix[0])
 
 
 @inlined
-def balance_pressing(M, mobility, constrained, first, last, force, above, a):
+def solve_level(M, B, begin, end, softness, a, f):
     """
-    Add to the accelerations a what forces of the rows first to last do, with their compensation.
+    Write the forces f of a level, of rows ``begin`` to ``end`` of M, those that are not known.
 
-    Of the rows above these keep what they do: they compensate by ``−Y F``, see
-    `complete_rejection`. M has the factor of these rows.
+    ``(M + D) f = a + D f`` in proximal steps. M is what the levels above leave of the mobility, a
+    of the accelerations; B is scratch. Returns whether M could be factorised.
     """
-    n, m = first - constrained, last - first
+    n, d, x = end - begin, softness[begin:], f[begin:]
     for i in range(n):
-        above[i] = 0.0
-        for k in range(m):
-            above[i] += mobility[first + k, constrained + i] * force[k]
-    solve_lower(M, n, above)
-    for i in range(n, a.size):
-        for k in range(m):
-            if force[k] != 0.0:
-                a[i] += symmetric(mobility, constrained + i, first + k) * force[k]
-        a[i] -= dot_product(M[i], above, n)
+        row = M[begin + i, begin:]
+        for j in range(i):
+            B[i, j] = row[j] if d[i] > 0.0 and d[j] > 0.0 else 0.0
+        B[i, i] = row[i] + d[i] if d[i] > 0.0 else 1.0
+        if d[i] == 0.0 and x[i] != 0.0:
+            for j in range(n):
+                a[begin + j] -= symmetric(M, begin + i, begin + j) * x[i]
+    if not factorise(B, n):
+        return False
+    solution = B[n]
+    for step in range(_STEPS):
+        for i in range(n):
+            solution[i] = a[begin + i] + (d[i] * solution[i] if step > 0 else 0.0)
+            if d[i] == 0.0:
+                solution[i] = 0.0
+        solve_lower(B, n, solution)
+        solve_upper(B, n, solution)
+    for i in range(n):
+        if d[i] > 0.0:
+            x[i] = solution[i]
+    return True
 
 
 @inlined
-def solve_proximal(M, first, levels, a):
+def eliminate_level(M, begin, end, count, a, f):
     """
-    Replace accelerations a of tasks' rows by the forces of each level, in proximal steps.
+    Factorise the rows of a level, and leave to those below, up to ``count``, what it leaves.
 
-    M has the factor C of Λ⁻¹ with softness D. Each step solves a level for its own forces f,
-    ``C_ℓℓ C_ℓℓᵀ f = a_ℓ + D f``; the levels below see what they do, with the compensation above.
+    That is the Schur complement of M, and the accelerations a without what the level's forces f do
+    with the compensation of the levels above. Returns whether all pivots are positive.
     """
-    softness, x, n = M[-2, first:], M[-3, first:], a.size
-    for level in range(levels.size - 1):
+    for i in range(end, count):
+        a[i] -= dot_product(M[i, begin:], f[begin:], end - begin)
+    for k in range(begin, end):
+        pivot = M[k, k] - dot_product(M[k, begin:], M[k, begin:], k - begin)
+        if not pivot > 0.0:
+            return False
+        M[k, k] = 1.0 / math.sqrt(pivot)
+        for i in range(k + 1, count):
+            M[i, k] = (M[i, k] - dot_product(M[i, begin:], M[k, begin:], k - begin)) * M[k, k]
+    for i in range(end, count):
+        for j in range(end, i + 1):
+            M[i, j] -= dot_product(M[i, begin:], M[j, begin:], end - begin)
+    return True
+
+
+@inlined
+def add_compensation(M, first, levels, force, column):
+    """Add ``−Y F`` of the levels above to the forces (k,) of all; M is that of `find_forces`."""
+    total, count = force[first:], force.size - first
+    for level in range(levels.size - 3, -1, -1):
         begin, end = levels[level] - first, levels[level + 1] - first
-        for step in range(_STEPS):
-            for i in range(begin, end):
-                own = softness[i] * x[i] if step > 0 else 0.0
-                x[i] = a[i] + own if softness[i] > 0.0 else 0.0
-            solve_lower_block(M, begin, end, x)
-            if step == _STEPS - 1:
-                for i in range(end, n):
-                    a[i] -= dot_product(M[i, begin:], x[begin:], end - begin)
-            solve_upper_block(M, begin, end, x)
-    for i in range(n):
-        a[i] = x[i]
+        for c in range(begin, end):
+            column[c] = 0.0
+            for i in range(end, count):
+                column[c] += M[i, c] * total[i]
+        solve_upper_block(M, begin, end, column)
+        for c in range(begin, end):
+            total[c] -= column[c]
 
 
 @called
 def find_forces(disturbance, share, robot, demand, stack, scratch):
     """
-    Write ``Λ J Φ r`` of the tasks, after the constraints in the last row of the matrix.
+    Write ``Λ J Φ r`` of each level of tasks, ``OWN_FORCE``, where r is known.
 
-    r is without what balances the ``applied`` forces (k,) of force control; the last cycle exerted
-    a ``share`` of them. Returns whether Λ⁻¹ could be factorised.
+    Without what balances the ``APPLIED`` forces of force control, of which the last cycle exerted a
+    ``share``. Returns whether the mobility could be factorised; then `add_compensation` has Y.
     """
-    points, first, levels = robot.points, 6 * demand.constraints.size, demand.levels
-    M, tasks, scale = disturbance.matrix, disturbance.tasks, stack[SCALE]
-    a = M[-1, first:]
-    respond_points(disturbance, robot, first, scratch)
-    balance_applied(stack[APPLIED], share, scratch, a)
-    for e in range(first // 6, points.size):
-        finds = rejects_at(robot, e, tasks) and not presses(demand.tasks[points[e].record].force)
-        for k in range(6 * e, 6 * e + 6):
-            weight = motion_share(demand.tasks[points[e].record], k - 6 * e) if finds else 0.0
-            used = weight > 0.0 and scale[k] > 0.0
-            select_row(k, first, weight, _SOFTNESS / scale[k] ** 2 if used else 0.0,
-                       scratch.mobility, M)
-    if not factorise(M, a.size):
-        return False
+    first, levels, rows = 6 * demand.constraints.size, demand.levels, disturbance.rows
+    M, B, a, f = disturbance.matrix[0], disturbance.matrix[1], rows[UNKNOWN], rows[OWN_FORCE]
+    found = disturbance.flags[FOUND] == 1
+    if found:
+        respond_points(disturbance, robot, first, scratch)
+        balance_applied(stack[APPLIED], share, first, scratch.mobility, a)
+    else:
+        a[:] = 0.0
+    write_rows(disturbance, robot, demand, stack[SCALE], scratch.mobility)
     for level in range(levels.size - 1):
-        begin, end = levels[level], levels[level + 1]
-        if find_pressing(disturbance, robot, demand.tasks, begin, end, scratch.moving):
-            balance_pressing(M, scratch.mobility, first, begin, end, scratch.moving,
-                             scratch.column, a)
-    solve_proximal(M, first, levels, a)
+        begin, end = levels[level] - first, levels[level + 1] - first
+        if found and not solve_level(
+                M, B, begin, end, rows[SOFTNESS, first:], a[first:], f[first:]):
+            return False
+        if level < levels.size - 2 and not eliminate_level(
+                M, begin, end, a.size - first, a[first:], f[first:]):
+            return False
     return True
 
 
@@ -238,40 +226,29 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
     Write ``−Λ J Φ r`` of tasks, filtered, along their axes of motion, to ``REJECTING``.
 
     After the elimination of constraints, of which the factor is used, and before the tasks become
-    forces. The force and the moment of a task are at most its bounds; beyond them all six
+    forces. The own force and moment of a task are at most its bounds; beyond them all six
     components shrink. `NO_DISTURBANCE` does nothing.
     """
     if disturbance.flags.size > 0:
         points, first, tasks = robot.points, 6 * demand.constraints.size, disturbance.tasks
-        gain, found = 0.0, disturbance.flags[FOUND]
-        if found == GRASPS:
-            disturbance.matrix[-1, :] = 0.0
-        if found == GRASPS or (found != 0 and find_forces(
-                disturbance, cycle.force_share, robot, demand, results.stack, scratch)):
-            gain = disturbance.rate[GAIN]
+        found, several, factorised = disturbance.flags[FOUND], demand.levels.size > 2, False
+        if found == 1 or several:
+            factorised = find_forces(
+                disturbance, cycle.force_share, robot, demand, results.stack, scratch)
+        gain = disturbance.rate[GAIN] if found == GRASPS or (found == 1 and factorised) else 0.0
         for e in range(first // 6, points.size):
             record, k = points[e].record, 6 * e
             if not (is_group(points[e]) or points[e].whole) and tasks[record, BOUND] >= 0.0:
                 if gain > 0.0 and (found == GRASPS or not presses(demand.tasks[record].force)):
-                    F = disturbance.matrix[-1, k:k + 6]
                     for r in range(6):
-                        tasks[record, FILTERED + r] += gain * (F[r] - tasks[record, FILTERED + r])
+                        F = 0.0 if found == GRASPS else disturbance.rows[OWN_FORCE, k + r]
+                        tasks[record, FILTERED + r] += gain * (F - tasks[record, FILTERED + r])
                 bound_force(tasks[record])
                 for r in range(6):
                     results.stack[REJECTING, k + r] = tasks[record, r]
-
-
-@inlined
-def complete_rejection(mobility, levels, force):
-    """
-    Add to forces against disturbances (k,) what levels above compensate for them, ``−Y F``.
-
-    ``mobility`` has Y above the diagonal, as `resolve_forces` leaves it.
-    """
-    for number in range(levels.size - 2, -1, -1):
-        last = levels[number + 1]
-        for r in range(levels[number], last):
-            force[r] -= dot_product(mobility[r, last:], force[last:], force.size - last)
+        if several and factorised:
+            add_compensation(disturbance.matrix[0], first, demand.levels,
+                             results.stack[REJECTING], scratch.column)
 
 
 @inlined

@@ -26,7 +26,7 @@ from opspace_control.control.data import (
     SINGLE_JOINT,
     WANTED,
 )
-from opspace_control.control.stack.rejection import complete_rejection, reject_disturbance
+from opspace_control.control.stack.rejection import reject_disturbance
 from opspace_control.control.stack.resolution import resolve_forces
 from opspace_control.control.stack.scaling import (
     IMMOVABLE,
@@ -193,19 +193,12 @@ def exert(node, p, wrench, responds, states):
 
 
 @inlined
-def resolve_tasks(cycle, demand, results, scratch, data, at_limits):
-    """
-    Turn accelerations into forces, level by level; predict the constraint reactions.
-
-    ``at_limits``: with the mobility that joints at rest at their limits leave. Forces against
-    disturbances stay those of all joints then.
-    """
+def resolve_tasks(cycle, demand, results, scratch, data):
+    """Turn accelerations into forces, level by level; predict the constraint reactions."""
     cycle.least_eigenvalue = resolve_forces(
         results.stack, scratch, demand.levels, cycle.singularity_threshold, data)
     cycle.attained = cycle.least_eigenvalue != 0.0
     if demand.disturbance.flags.size > 0:
-        if not at_limits:
-            complete_rejection(scratch.mobility, demand.levels, results.stack[REJECTING])
         for r in range(6 * demand.constraints.size, results.stack.shape[1]):
             results.stack[FORCE, r] += results.stack[REJECTING, r]
     predict_reactions(cycle, results, scratch, 6 * demand.constraints.size)
@@ -244,7 +237,7 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
             put(results.Lambda_inverse[r - constrained], c - constrained, six(mobility[r], c))
     add_spring_forces(
         points, demand.tasks, constrained, results.Lambda_inverse, scratch.small, stack)
-    resolve_tasks(cycle, demand, results, scratch, data, False)
+    resolve_tasks(cycle, demand, results, scratch, data)
 
 
 @inlined
