@@ -65,7 +65,7 @@ def test_trunks_are_ordered_from_the_root():
     bodies = carried['frame']['node'][6:]
     assert (np.diff(bodies) > 0).all()
     assert bodies.size == 4
-    assert coupling.shape == (2, 24, 60)
+    assert coupling.shape == (24, 60)
     for trunk, node in zip(carried['trunk'][6:], bodies, strict=True):
         assert trunk < 0 or carried['frame']['node'][trunk] < node
     assert crossing[:bodies[0] + 1, 0].tolist() == [[1, 0]] * (bodies[0] + 1)
