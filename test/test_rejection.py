@@ -4,8 +4,9 @@
 
 import numpy as np
 import pytest
-from robots import robot_file
 from samples import sample
+from test_disturbance_observer import HOME as ARM
+from test_disturbance_observer import PANDA, TCP, UNBOUNDED, unknown
 
 from opspace_control import (
     DisturbanceObserver,
@@ -17,17 +18,12 @@ from opspace_control import (
     PoseTask,
     PositionTask,
     RelativeTask,
-    RobotModel,
     RobotState,
 )
 from opspace_control.cli.robots import demo_robot
 
-UNBOUNDED = {'max_force': np.inf, 'max_moment': np.inf}
 MODEL = sample('dual_arm').model
 HANDS = ['l_hand', 'r_hand']
-PANDA = RobotModel.from_urdf_file(robot_file('panda.urdf'), locked_joints=['panda_finger_joint1'])
-TCP = 'panda_hand_tcp'
-ARM = np.array([0.1, -0.4, 0.2, -2.0, 0.1, 1.7, 0.78, 0.0])
 HOME = MODEL.neutral()
 for _joint, _position in demo_robot('dual_arm').start.items():
     HOME[MODEL.q_index[MODEL.dof_index(_joint)]] = _position
@@ -52,10 +48,21 @@ def learn(controller, state, r, periods=2):
     return tau
 
 
-def unknown(seed):
-    """Return unknown joint forces in proportion to the inertia that each joint moves, (nv,)."""
-    A = MODEL.mass_matrix(at_rest(MODEL.neutral()))
-    return np.random.default_rng(seed).normal(size=MODEL.nv) * A.diagonal()
+def simulated(model, controller, q, count, dt=1e-3, delay=0, load=None):
+    """
+    Return the velocities (nv,) at the end, and the greatest speed, of a robot under a controller.
+
+    Its efforts act so many cycles late, and beside them the joint forces ``load(state, time)``.
+    """
+    v, sent, fastest = np.zeros(model.nv), [], 0.0
+    for k in range(count):
+        state = RobotState(model, q, v)
+        sent.append(controller.compute_torque(state, dt=dt))
+        tau = sent[max(k - delay, 0)] + load(state, k * dt)
+        v = np.where(model.locked, 0.0, v + dt * model.forward_dynamics(state, tau))
+        q = model.integrate(q, v, dt)
+        fastest = max(fastest, abs(v).max())
+    return v, fastest
 
 
 @pytest.mark.parametrize('seed', range(4))
@@ -70,7 +77,7 @@ def test_points_move_as_the_law_demands_where_limits_are_active(seed):
     controller.compute_torque(state, dt=0.0)
     for hand, pose in MODEL.forward_kinematics(goal, HANDS).items():
         controller.tasks[hand].set_target(pose)
-    r = unknown(seed)
+    r = unknown(MODEL, seed)
     tau = learn(controller, state, r)
     assert any(limit.limit == 'acceleration' for limit in controller.active_limits)
     assert abs(controller.disturbance.rejected['gap']).max() > 1.0
@@ -94,18 +101,14 @@ def test_hands_come_to_rest_after_a_push(delay, dt):
     """
     controller = OperationalSpaceController(MODEL, levels(), limits=JointLimits(MODEL))
     controller.disturbance = DisturbanceObserver(20.0, max_force=10.0, max_moment=2.0)
-    state, wrench = at_rest(HOME), np.array([0.0, 0.0, -10.0, 0.0, 1.0, 0.0])
-    sent, fastest = [], 0.0
-    for k in range(round(2.0 / dt)):
-        sent.append(controller.compute_torque(state, dt=dt))
-        tau = sent[max(k - delay, 0)]
-        if 0.3 < k * dt < 0.36:
-            tau = tau + sum(MODEL.jacobian(state, hand).T @ wrench for hand in HANDS)
-        v = state.v + dt * MODEL.forward_dynamics(state, tau)
-        state = RobotState(MODEL, MODEL.integrate(state.q, v, dt), v)
-        fastest = max(fastest, abs(v).max())
+    wrench = np.array([0.0, 0.0, -10.0, 0.0, 1.0, 0.0])
+
+    def load(state, time):
+        return (0.3 < time < 0.36) * sum(
+            MODEL.jacobian(state, hand).T @ wrench for hand in HANDS)
+    v, fastest = simulated(MODEL, controller, HOME, round(2.0 / dt), dt, delay, load)
     assert fastest < 11.0
-    assert abs(state.v).max() < 0.02
+    assert abs(v).max() < 0.02
 
 
 @pytest.mark.parametrize('priority', [0, 1])
@@ -119,13 +122,13 @@ def test_the_other_hand_compensates_for_what_presses(priority):
     controller, bare = controllers
     controller.disturbance = observer = DisturbanceObserver(1e6, **UNBOUNDED)
     controller.compute_torque(state, dt=0.0)
-    learn(controller, state, 10.0 * unknown(0))
+    learn(controller, state, 10.0 * unknown(MODEL))
     for each in controllers:
         each.tasks['l_hand'].force.set_target([0.0, 0.0, 40.0, 0.0, 0.0, 0.0])
-    learn(controller, state, 10.0 * unknown(0), 3000)
+    learn(controller, state, 10.0 * unknown(MODEL), 3000)
     for _ in range(3002):
         without = bare.compute_torque(state)
-    r = unknown(1)
+    r = unknown(MODEL, 1)
     change = learn(controller, state, r) - without
     pressed = bare.tasks['l_hand'].wrench
     assert pressed[2] == pytest.approx(40.0, rel=0.01)
@@ -147,16 +150,10 @@ def test_what_nearly_nothing_can_move_gets_no_force():
     controller = OperationalSpaceController(
         PANDA, [PoseTask(TCP), RelativeTask('panda_link5', TCP, axes='x y z')])
     controller.disturbance = DisturbanceObserver(20.0, max_force=10.0, max_moment=2.0)
-    q, v = ARM, np.zeros(PANDA.nv)
-    sent = []
-    for k in range(1500):
-        state = RobotState(PANDA, q, v)
-        sent.append(controller.compute_torque(state, dt=2e-3))
-        tau = sent[max(k - 1, 0)]
-        if k < 100:
-            tau = tau + PANDA.jacobian(state, TCP).T @ [5.0, 5.0, -5.0, 0.0, 0.0, 0.0]
-        v = np.where(PANDA.locked, 0.0, v + 2e-3 * PANDA.forward_dynamics(state, tau))
-        q = PANDA.integrate(q, v, 2e-3)
+
+    def load(state, time):
+        return (time < 0.2) * PANDA.jacobian(state, TCP).T @ [5.0, 5.0, -5.0, 0.0, 0.0, 0.0]
+    v, _ = simulated(PANDA, controller, ARM, 1500, 2e-3, 1, load)
     assert abs(v).max() < 1e-3
 
 
@@ -177,13 +174,10 @@ def test_a_load_below_a_task_leaves_no_error(kind):
     above, hand = ABOVE[kind](), PoseTask(TCP, axes='x y z', priority=1)
     controller = OperationalSpaceController(PANDA, [above, hand])
     controller.disturbance = DisturbanceObserver(20.0, max_force=60.0, max_moment=20.0)
-    q, v = ARM, np.zeros(PANDA.nv)
-    for _ in range(4000):
-        state = RobotState(PANDA, q, v)
-        tau = controller.compute_torque(state) + PANDA.jacobian(state, TCP).T @ [
-            0.0, 0.0, -10.0, 0.0, 0.0, 0.0]
-        v = np.where(PANDA.locked, 0.0, v + 1e-3 * PANDA.forward_dynamics(state, tau))
-        q = PANDA.integrate(q, v, 1e-3)
+
+    def load(state, _):
+        return PANDA.jacobian(state, TCP).T @ [0.0, 0.0, -10.0, 0.0, 0.0, 0.0]
+    v, _ = simulated(PANDA, controller, ARM, 4000, load=load)
     assert np.linalg.norm(hand.error[:3]) < 2e-5
     assert abs(above.error[0 if kind == 'joint' else 2]) < 2e-5
     assert abs(v).max() < 1e-3

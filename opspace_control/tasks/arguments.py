@@ -172,7 +172,8 @@ class TaskPart:
     """A force law, spring or sensor of a task, with a record of its own until it is in use."""
 
     def __init__(self, owner, kind):
-        self._owner, self._record, self._in_use = owner, np.zeros(1, kind)[0], False
+        self._belong_to(owner, np.zeros(1, kind)[0])
+        self._in_use = False
 
     in_use = property(lambda self: self._in_use, doc='Whether it belongs to a task or controller.')
 

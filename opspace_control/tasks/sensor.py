@@ -119,7 +119,6 @@ class ForceSensor(TaskPart):
         self.frame = frame
         self.name = frame if name is None else name
         super().__init__(f"sensor '{self.name}'", SENSOR)
-        self._reading = self._record['reading']  # a view
         self._record['age'] = np.inf
         self.set_bias(bias)
         self.set_tool(tool_mass, tool_center)

@@ -19,6 +19,24 @@ def symmetric(M, r, c):
 
 
 @inlined
+def factorise_block(M, first, last, count):
+    """
+    Replace the columns ``first`` to ``last`` of M, in so many rows, by those of its factor.
+
+    What the columns before them do has been subtracted. Returns whether all pivots are positive.
+    """
+    for k in range(first, last):  # by columns: the rows below do not wait for each other
+        pivot = M[k, k] - dot_product(M[k, first:], M[k, first:], k - first)
+        if not pivot > 0.0:
+            return False
+        M[k, k] = 1.0 / math.sqrt(pivot)
+        for i in range(k + 1, count):
+            left = M[i, k] - dot_product(M[i, first:], M[k, first:], k - first)
+            M[i, k] = left * M[k, k]
+    return True
+
+
+@inlined
 def factorise(M, count):
     """
     Replace the lower triangle of ``count`` rows of a symmetric matrix by its Cholesky factor.
@@ -26,15 +44,10 @@ def factorise(M, count):
     Returns whether all pivots are positive; if not, the triangle is lost, and its first entry NaN,
     which stays visible in what is solved with it.
     """
-    for k in range(count):  # by columns: the rows below do not wait for each other
-        pivot = M[k, k] - dot_product(M[k], M[k], k)
-        if not pivot > 0.0:
-            M[0, 0] = math.nan
-            return False
-        M[k, k] = 1.0 / math.sqrt(pivot)
-        for i in range(k + 1, count):
-            M[i, k] = (M[i, k] - dot_product(M[i], M[k], k)) * M[k, k]
-    return True
+    regular = factorise_block(M, 0, count, count)
+    if not regular:
+        M[0, 0] = math.nan
+    return regular
 
 
 @inlined

@@ -25,6 +25,7 @@ from opspace_control.compiled import called, inlined
 from opspace_control.control.data import APPLIED, REJECTING, SCALE
 from opspace_control.control.solver.cholesky import (
     factorise,
+    factorise_block,
     solve_lower,
     solve_upper,
     solve_upper_block,
@@ -45,7 +46,6 @@ from opspace_control.control.stack.disturbance import (
     rejects_at,
     respond_points,
 )
-from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.spatial.dense import dot_product
 from opspace_control.tasks.force_law import presses
 from opspace_control.tasks.specification_law import motion_share
@@ -164,13 +164,8 @@ def eliminate_level(M, begin, end, count, a, f):
     """
     for i in range(end, count):
         a[i] -= dot_product(M[i, begin:], f[begin:], end - begin)
-    for k in range(begin, end):
-        pivot = M[k, k] - dot_product(M[k, begin:], M[k, begin:], k - begin)
-        if not pivot > 0.0:
-            return False
-        M[k, k] = 1.0 / math.sqrt(pivot)
-        for i in range(k + 1, count):
-            M[i, k] = (M[i, k] - dot_product(M[i, begin:], M[k, begin:], k - begin)) * M[k, k]
+    if not factorise_block(M, begin, end, count):
+        return False
     for i in range(end, count):
         for j in range(end, i + 1):
             M[i, j] -= dot_product(M[i, begin:], M[j, begin:], end - begin)
@@ -230,19 +225,18 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
     components shrink. `NO_DISTURBANCE` does nothing.
     """
     if disturbance.flags.size > 0:
-        points, first, tasks = robot.points, 6 * demand.constraints.size, disturbance.tasks
+        first, tasks = 6 * demand.constraints.size, disturbance.tasks
         found, several, factorised = disturbance.flags[FOUND], demand.levels.size > 2, False
         if found == 1 or several:
             factorised = find_forces(
                 disturbance, cycle.force_share, robot, demand, results.stack, scratch)
         gain = disturbance.rate[GAIN] if found == GRASPS or (found == 1 and factorised) else 0.0
-        for e in range(first // 6, points.size):
-            record, k = points[e].record, 6 * e
-            if not (is_group(points[e]) or points[e].whole) and tasks[record, BOUND] >= 0.0:
-                if gain > 0.0 and (found == GRASPS or not presses(demand.tasks[record].force)):
-                    for r in range(6):
-                        F = 0.0 if found == GRASPS else disturbance.rows[OWN_FORCE, k + r]
-                        tasks[record, FILTERED + r] += gain * (F - tasks[record, FILTERED + r])
+        for e in range(first // 6, robot.points.size):
+            if rejects_at(robot, e, tasks):  # the forces of idle points are zero
+                record, k = robot.points[e].record, 6 * e
+                for r in range(6 if gain > 0.0 else 0):  # of tasks that press F is what it was
+                    F = 0.0 if found == GRASPS else disturbance.rows[OWN_FORCE, k + r]
+                    tasks[record, FILTERED + r] += gain * (F - tasks[record, FILTERED + r])
                 bound_force(tasks[record])
                 for r in range(6):
                     results.stack[REJECTING, k + r] = tasks[record, r]
