@@ -10,10 +10,16 @@ from opspace_control.control.brake import Brake
 from opspace_control.safety.envelope import LONGEST_STEP
 from opspace_control.safety.servo import Servo
 from opspace_control.safety.servo_data import BRAKED, CONTROL, RESUME
-from opspace_control.safety.supervisor import EFFORT_NOT_FINITE, VELOCITY_LIMIT
+from opspace_control.safety.supervisor import (
+    EFFORT_NOT_FINITE,
+    STATE_TIMEOUT,
+    TIME_STOPPED,
+    VELOCITY_LIMIT,
+)
 from opspace_control.share import share_directory
 
 RATE = 20.0  # 1/s
+TIMEOUT = 0.2  # s
 MODEL = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
 
 
@@ -60,3 +66,22 @@ def test_a_weight_that_is_not_finite_trips(servo):
     assert cycles(servo, 10, first=2) == RESUME
     assert cycles(servo, 100, first=12) == CONTROL
     assert np.allclose(servo.tau, weight(servo), atol=1e-6)
+
+
+@pytest.mark.parametrize(('states', 'paused', 'trip'), [
+    (5, True, None), (5, False, STATE_TIMEOUT), (300, True, TIME_STOPPED)])
+def test_states_of_one_stamp(servo, states, paused, trip):
+    """A few are the last ones before a pause; many tell that their clock has stopped."""
+    servo.set(state_timeout=TIMEOUT)
+    cycles(servo, 20)
+    begin = now = 1.020
+    for k in range(round(3e3 * TIMEOUT)):
+        now = begin + 1e-3 * k
+        if k < states:
+            servo.cycle(20_000_000, MODEL.neutral(), np.full(MODEL.nv, 1e-6 * k), now)
+        servo.watch(now, paused)
+        if servo.supervisor.trip:
+            break
+    assert servo.supervisor.trip is trip
+    if trip is STATE_TIMEOUT:
+        assert now - begin == pytest.approx(1e-3 * (states - 1) + TIMEOUT, abs=2.1e-3)

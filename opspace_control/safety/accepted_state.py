@@ -143,12 +143,14 @@ def overdue(state, now, timeout, paused):
     Return the trip, by number, of states whose stamps stop, or that do not come, or `NO_TRIP`.
 
     They may do so for the ``timeout``, s, 0 for any; no new state comes in a ``paused`` simulation.
+    Stamps stop when states come for that long that have none of their own: before a pause, too, the
+    last states may have the same stamp.
     """
     if not state.known or timeout == 0.0 or now - state.clock.last_new <= timeout:
         return NO_TRIP
-    if now - state.last_good <= timeout:
-        return _STOPPED
-    return NO_TRIP if paused else _TIMEOUT
+    if now - state.last_good > timeout:
+        return NO_TRIP if paused else _TIMEOUT
+    return _STOPPED if state.last_good - state.clock.last_new > timeout else NO_TRIP
 
 
 class AcceptedState:
