@@ -214,6 +214,21 @@ def test_another_client_deactivates_the_plugin(robot, controller):
     robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller)))
 
 
+def test_the_node_is_deactivated_while_there_are_no_cycles(robot, controller):
+    """As in a paused simulation: the robot is released when they go on, and the log says so."""
+    begin(robot, controller)
+    robot.process.send_signal(signal.SIGSTOP)
+    assert robot.transition('DEACTIVATE')
+    robot.process.send_signal(signal.SIGCONT)
+    said = robot.log.read_text()
+    assert 'it releases the robot in the next ones' in said
+    assert 'The robot is released' not in said
+    robot.wait_until(lambda: not robot.effort(controller.model.dof_names).any())
+    assert robot.transition('ACTIVATE')
+    robot.wait_for('active')
+    robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller)))
+
+
 def test_a_rival_gets_the_joints_back(robot, controller):
     """What had the joints before is off while the node is active, and has them after it."""
     assert robot.load('holder')

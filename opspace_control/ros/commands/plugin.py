@@ -15,6 +15,7 @@ from rclpy.parameter import Parameter
 from opspace_control import library
 from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.ros.commands.controller_manager import ControllerManager, Handover
+from opspace_control.safety.shared_memory import Mode
 
 try:  # only in ROS 2 distributions, on no package index
     from controller_manager_msgs.srv import ConfigureController, LoadController, UnloadController
@@ -192,7 +193,7 @@ class PluginHandover(Handover):
         """
         Return the joints to the previous controllers; the plug-in releases the robot.
 
-        Returns whether it does: not where this node could not attach to it.
+        Returns whether it has: not where this node could not attach to it, nor without cycles.
         """
         memory = self._cycle.link.memory
         if memory is None:
@@ -204,6 +205,11 @@ class PluginHandover(Handover):
                     self._manager.deactivate([self._manager.controller], release.rest)
             except RosInterfaceError as error:
                 self._logger.error(str(error))
+        if memory.is_there() and memory.active and memory.mode != Mode.RELEASED:
+            self._logger.error(
+                f'{self._manager.controller} has no cycles, as in a simulation that pauses: it '
+                'releases the robot in the next ones.')
+            return False
         return True
 
     def _follow(self):
