@@ -32,6 +32,7 @@ from std_srvs.srv import Trigger
 LAUNCH = Path(__file__).parents[1] / 'launch'
 ROS2_CONTROL = ('controller_manager', 'forward_command_controller', 'joint_state_broadcaster',
                 'joint_trajectory_controller', 'robot_state_publisher', 'xacro')
+GAZEBO = (*ROS2_CONTROL, 'gz_ros2_control', 'ros_gz_bridge', 'ros_gz_sim')
 # Launch file, arguments, task, and what must be installed.
 LAUNCHES = (
     ('simulation', {'robot': 'planar_3r'}, 'hand', ()),
@@ -39,8 +40,9 @@ LAUNCHES = (
     ('ros2_control', {'watchdog': 'true'}, 'left_hand', ROS2_CONTROL),
     ('ros2_control', {'hardware': 'topic'}, 'left_hand',
      (*ROS2_CONTROL, 'joint_state_topic_hardware_interface')),
-    ('gazebo', {'gui': 'false'}, 'left_hand',
-     (*ROS2_CONTROL, 'gz_ros2_control', 'ros_gz_bridge', 'ros_gz_sim')),
+    ('ros2_control', {'route': 'plugin'}, 'left_hand', (*ROS2_CONTROL, 'opspace_controller')),
+    ('gazebo', {'gui': 'false'}, 'left_hand', GAZEBO),
+    ('gazebo', {'gui': 'false', 'route': 'plugin'}, 'left_hand', (*GAZEBO, 'opspace_controller')),
 )
 
 
