@@ -249,7 +249,10 @@ class TestTime:
             robot.lock_step(RAMP + 0.05, tick)
             goal = robot.send_goal('left', AHEAD, tick)
             commands, lines = len(robot.commands), robot.process.said()
-            robot.network.spin(4.0 * TIMEOUT)
+            told = robot.network.listen(DiagnosticArray, '/diagnostics')
+            robot.network.expect(lambda: any(
+                'The simulation pauses.' in status.message
+                for message in told for status in message.status))
             assert len(robot.commands) == commands
             robot.lock_step(1.0, tick)
             robot.arrive('left', goal, tick)

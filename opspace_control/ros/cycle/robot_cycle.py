@@ -71,6 +71,12 @@ class RobotCycle:
                             doc='Number of efforts at their rate limit in the last cycle.')
 
     @property
+    def is_paused(self):
+        """Whether a simulation pauses: the last state is as new as its clock."""
+        return self._state_input.is_paused(
+            self.simulated_time(), self._numbers['state_timeout'].item())
+
+    @property
     def fault(self):
         """Name and reason of the active trip; '' without one."""
         trip = self.supervisor.trip

@@ -64,7 +64,8 @@ class Diagnostics(Part):
     def _warnings(self, facts, values):
         warnings = []
         if not facts['cycles']:
-            warnings.append('No joint states.')
+            warnings.append('The simulation pauses.' if self._cycle.is_paused
+                            else 'No joint states.')
         if facts.get('missed'):
             warnings.append(f'{facts["missed"]} joint-state messages were skipped.')
         warnings.append(delay_in_words(self._controller, facts))
