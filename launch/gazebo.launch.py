@@ -22,6 +22,7 @@ from launch.actions import IncludeLaunchDescription
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch_ros.actions import Node
 
+from opspace_control.errors import ModelError
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.launching import (
     FRAME,
@@ -62,6 +63,9 @@ def _nodes(given):
     sim_time = {'use_sim_time': True}
     text = urdf_text(given['urdf'], {'hardware': 'gazebo', 'interfaces': 'effort',
                                      'controllers': given['params']})
+    if 'gz_ros2_control-system' not in text:
+        raise ModelError(f'{given["urdf"]} has no plugin gz_ros2_control-system, so Gazebo has no '
+                         'controller manager.', cure='Use the macro of urdf/ros2_control.xacro.')
     description = description_of(text)
     gazebo = Path(get_package_share_directory('ros_gz_sim'), 'launch', 'gz_sim.launch.py')
     flags = '-r' if given['gui'] == 'true' else '-r -s'

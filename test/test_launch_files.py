@@ -24,7 +24,7 @@ pytest.importorskip('xacro', reason='xacro is not installed')
 from opspace_control import library
 from opspace_control.cli.main import VERBS
 from opspace_control.cli.robots import LEGGED, ROBOTS, demo_robot
-from opspace_control.errors import OpspaceError
+from opspace_control.errors import ModelError, OpspaceError
 from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters import simulator_parameters
 from opspace_control.ros.parameters.controller_parameters import WATCHDOG, table_of
@@ -256,6 +256,12 @@ def test_robot_gets_the_hardware_that_is_asked_for():
         assert {each.get('name') for each in block.iter('command_interface')} == interfaces
         for told in ElementTree.fromstring(text).iterfind('gazebo/plugin/parameters'):
             assert told.text == record.configurations['params']
+
+
+def test_gazebo_refuses_a_robot_without_a_controller_manager():
+    """Its spawners would wait for one for a minute each, and say nothing of the cause."""
+    with pytest.raises(ModelError, match='has no plugin gz_ros2_control-system'):
+        read('gazebo', urdf=str(ROOT / 'urdf' / 'arm_7r.urdf'))
 
 
 def test_topics_are_those_of_the_other_end():
