@@ -14,9 +14,12 @@ from robots import joint, link, robot
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
+from opspace_control.cli.preflight.loop import look_at_loop
 from opspace_control.model import KinematicTree
 from opspace_control.runs.motion import read_motion
+from opspace_control.runs.page import page
 from opspace_control.runs.run import Run, RunError
+from opspace_control.runs.summary import Summary
 from opspace_control.runs.writer import ROBOT, RunWriter
 
 URDF = robot(link('base'), link('turret'), link('arm'), link('tip'),
@@ -25,21 +28,33 @@ URDF = robot(link('base'), link('turret'), link('arm'), link('tip'),
              joint('slide', 'arm', 'tip', 'prismatic',
                    '<limit lower="0.1" upper="1" effort="9" velocity="1"/>'))
 TREE = KinematicTree.from_urdf(URDF)
-STATES, COMMANDS = '/joint_states', '/commands'
+NODE = '/opspace_controller'
+STATES, COMMANDS, EFFORTS = '/joint_states', '/commands', f'{NODE}/controller_state'
 RATE = 100.0
 SLOWDOWN = 3.0  # of the system clock that messages are sent by
 DELAY = 0.002   # s, from a state to its command
 
 
-def write(path, seconds=3.0, *, by_name=False, stamped=True, lost=()):
-    """Write a run: turn = 4 t in (-π, π], lift = sin t, and commands 10 t and -t from DELAY on."""
+def write(path, seconds=3.0, *, by_name=False, stamped=True, lost=(), plugged=False):
+    """
+    Write a run: turn = 4 t in (-π, π], lift = sin t, and commands 10 t and -t from DELAY on.
+
+    ``plugged`` efforts are those of a plug-in: without DELAY, every fifth one is told.
+    """
     writer = RunWriter(path)
     writer.attach(ROBOT, URDF)
     kinds = {STATES: 'sensor_msgs/msg/JointState',
              COMMANDS: f'{"sensor" if by_name else "std"}_msgs/msg/'
                        f'{"JointState" if by_name else "Float64MultiArray"}'}
-    writer.describe(controller='/opspace_controller', parameters={},
-                    says={COMMANDS: kinds[COMMANDS]}, hears={STATES: kinds[STATES]}, services={})
+    if plugged:
+        writer.describe(
+            controller=NODE, hears={}, services={}, parameters={
+                'route': 'plugin', 'tasks': ['a'], 'a.type': 'joint', 'a.joints': ['turn']},
+            says=dict.fromkeys((f'{NODE}/a/joint_error', EFFORTS), kinds[STATES]))
+        kinds = dict.fromkeys((STATES, EFFORTS), kinds[STATES])
+    else:
+        writer.describe(controller=NODE, parameters={}, says={COMMANDS: kinds[COMMANDS]},
+                        hears={STATES: kinds[STATES]}, services={})
     channels = {topic: writer.channel(topic, kind, QoSProfile(depth=1))
                 for topic, kind in kinds.items()}
     for k in range(round(seconds * RATE)):
@@ -57,9 +72,13 @@ def write(path, seconds=3.0, *, by_name=False, stamped=True, lost=()):
         writer.write(channels[STATES], serialize_message(message), sent, sent)
         sent += round(1e9 * clock * DELAY)
         efforts = [10.0 * t, -t]
-        command = (JointState(name=['turn', 'lift'], effort=efforts) if by_name
+        command = (JointState(name=['turn', 'lift'], effort=efforts) if by_name or plugged
                    else Float64MultiArray(data=efforts))
-        writer.write(channels[COMMANDS], serialize_message(command), sent, sent)
+        if not plugged:
+            writer.write(channels[COMMANDS], serialize_message(command), sent, sent)
+        elif k % 5 == 0:
+            command.header.stamp = message.header.stamp
+            writer.write(channels[EFFORTS], serialize_message(command), sent, sent)
     writer.close({})
     return read_motion(Run(path), TREE, ['turn', 'lift'])
 
@@ -90,6 +109,30 @@ def test_gaps_are_told(tmp_path):
     t = motion.time + DELAY
     assert not motion.valid[(t > 1.01) & (t < 1.48)].any()
     assert motion.valid[(t < 0.98) | (t > 1.52)].all()
+
+
+def test_efforts_of_the_plugin_are_of_their_state(tmp_path):
+    motion = write(tmp_path / 'run.mcap', plugged=True)
+    assert motion.rate == pytest.approx(RATE)
+    inner = (motion.time > 0.1) & (motion.time < motion.time[-1] - 0.1)
+    # Each acts from its joint state to the next one, not to the next that is told.
+    np.testing.assert_allclose(
+        motion.commanded[inner, 0], 10.0 * (motion.time[inner] - 0.5 / RATE), atol=1e-6)
+    assert motion.valid.all()
+
+
+def test_a_run_of_the_plugin_has_no_time_from_state_to_command(tmp_path):
+    write(tmp_path / 'run.mcap', plugged=True)
+    summary = Summary(Run(tmp_path / 'run.mcap'))
+    assert summary.joints == ('turn', 'lift')
+    assert summary.efforts.values[-1] == pytest.approx([29.5, -2.95])
+    assert np.median(summary.period) == pytest.approx(SLOWDOWN / RATE)
+    assert not len(summary.latency) and not summary.unanswered
+    assert len(summary.states) == Summary.pictures
+    assert 'joint state to joint state' in page(summary)
+    findings = []
+    loop = look_at_loop(tmp_path / 'run.mcap', {'update_rate': 0.0, 'margins': []}, findings)
+    assert not findings and loop['hold'] == pytest.approx(SLOWDOWN / RATE) and loop['delay'] == 0.0
 
 
 def test_a_run_without_motion_is_refused(tmp_path):

@@ -41,16 +41,19 @@ def read_motion(run, model, joints):
     Return the `RecordedMotion` of a run, of a robot whose base is fixed.
 
     Commands are placed by when they were sent between two joint states, and act until the next one:
-    on average half a period later. The joints of the ``model`` have one coordinate each; ``joints``
-    is the order of the command. Raises a RunError if the run has too few joint states or commands.
+    on average half a period later. Those of a plug-in, which are told now and then, act from the
+    joint state of their stamp to the next one. The joints of the ``model`` have one coordinate
+    each; ``joints`` is the order of the command. Raises a RunError if the run has too few joint
+    states or commands.
     """
-    stamps, rows, commands = [], [], []
+    stamps, rows, commands, told = [], [], [], []
     for topic, _, message in run.messages({run.states, run.commands}):
         if topic == run.states:
-            stamps.append(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+            stamps.append(_stamp(message))
             rows.append((message.name, message.position, message.velocity, message.effort))
         elif run.topics[topic] == JOINT_STATE:
             commands.append((message.name, message.effort))
+            told.append(_stamp(message))
         else:
             commands.append((joints, message.data))
     if len(rows) < _GAP or len(commands) < _GAP:
@@ -75,15 +78,21 @@ def read_motion(run, model, joints):
     stamps, sent, q, v, measured = (values[fresh] for values in (stamps, sent, q, v, measured))
     free = model.q_index[model.turns_freely]
     q[:, free] = np.unwrap(q[:, free], axis=0)
-    when = np.interp(1e-9 * (run.sent[run.commands] - run.start), sent, stamps)
     period = float(np.median(np.diff(stamps)))
+    when = np.array(told) if run.plugged else np.interp(
+        1e-9 * (run.sent[run.commands] - run.start), sent, stamps)
+    hold = period if run.plugged else float(np.median(np.diff(when)))
     begin, end = max(stamps[0], when[0]), min(stamps[-1], when[-1])
     time = begin + period * np.arange(max(2, int((end - begin) / period)))
     q, v, measured = (_interpolated(time, stamps, values) for values in (q, v, measured))
     v = np.where(np.isnan(v), np.gradient(q[:, model.q_index], period, axis=0), v)
-    commanded = _interpolated(time, when + 0.5 * float(np.median(np.diff(when))), commanded)
+    commanded = _interpolated(time, when + 0.5 * hold, commanded)
     return RecordedMotion(time - time[0], q, v, commanded, measured,
                           _regular(time, stamps) & _regular(time, when))
+
+
+def _stamp(message):
+    return message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
 
 
 def _fill(row, places, names, values):

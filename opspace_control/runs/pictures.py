@@ -144,10 +144,10 @@ def forces(panels, tasks):
 
 @_figure(1, 2, 2.6, time=False)
 def timing(panels, summary):
-    """Draw how the time from command to command, and from state to command, is distributed."""
+    """Draw how the time between two cycles, and from state to command, is distributed."""
     for panel, seconds, title in (
             (panels[0], summary.latency, 'From joint state to command, ms'),
-            (panels[1], summary.period, 'From command to command, ms')):
+            (panels[1], summary.period, f'From {summary.between}, ms')):
         milliseconds = 1e3 * seconds
         if len(milliseconds):
             top = np.quantile(milliseconds, 0.999)
