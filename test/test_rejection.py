@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Forces against disturbances of several levels: they balance what is unknown, and move nothing."""
 
+import re
+
 import numpy as np
 import pytest
 from samples import sample
@@ -18,6 +20,7 @@ from opspace_control import (
     PoseTask,
     PositionTask,
     RelativeTask,
+    RobotModel,
     RobotState,
 )
 from opspace_control.cli.robots import demo_robot
@@ -48,21 +51,33 @@ def learn(controller, state, r, periods=2):
     return tau
 
 
-def simulated(model, controller, q, count, dt=1e-3, delay=0, load=None):
+def simulated(model, controller, q, count, dt=1e-3, delay=0, load=lambda _state, _time: 0.0):
     """
-    Return the velocities (nv,) at the end, and the greatest speed, of a robot under a controller.
+    Return the velocities (nv,) at the end, and the greatest, of a ``model`` under a controller.
 
     Its efforts act so many cycles late, and beside them the joint forces ``load(state, time)``.
     """
-    v, sent, fastest = np.zeros(model.nv), [], 0.0
+    v, sent, fastest = np.zeros(model.nv), [], np.zeros(model.nv)
     for k in range(count):
+        sent.append(controller.compute_torque(RobotState(controller.model, q, v), dt=dt))
         state = RobotState(model, q, v)
-        sent.append(controller.compute_torque(state, dt=dt))
         tau = sent[max(k - delay, 0)] + load(state, k * dt)
         v = np.where(model.locked, 0.0, v + dt * model.forward_dynamics(state, tau))
         q = model.integrate(q, v, dt)
-        fastest = max(fastest, abs(v).max())
+        fastest = np.maximum(fastest, abs(v))
     return v, fastest
+
+
+def with_wrong_masses(seed, error):
+    """Return the model of the robot with each link's inertia wrong by up to this part."""
+    rng = np.random.default_rng(seed)
+
+    def change(inertial):
+        factor = 1.0 + error * rng.uniform(-1.0, 1.0)
+        return re.sub(r'((?:mass value|i..)=")([^"]+)',
+                      lambda found: f'{found[1]}{factor * float(found[2])!r}', inertial[0])
+    return RobotModel.from_urdf(
+        re.sub('<inertial>.*?</inertial>', change, sample('dual_arm').urdf, flags=re.DOTALL))
 
 
 @pytest.mark.parametrize('seed', range(4))
@@ -90,6 +105,63 @@ def test_points_move_as_the_law_demands_where_limits_are_active(seed):
     assert off[12:].max() < 2e-2  # of the softness, where the levels above leave so little
 
 
+@pytest.mark.parametrize('seed', [1, 2, 4, 5])
+def test_forces_that_the_motion_outdates_do_not_throw_light_joints(seed):
+    """
+    Two hands, and an arm's point relative to the other, go far with masses wrong by up to 20 %.
+
+    Forces of rows that are nearly dependent balanced each other until the posture changed: wrists
+    were at 4 to 22 times their velocity limits, without a disturbance observer at 0.7 to 1.0.
+    """
+    tasks = [*(PoseTask(hand) for hand in HANDS),
+             RelativeTask('l_forearm', 'r_hand', name='gap', axes='x y z')]
+    controller = OperationalSpaceController(MODEL, tasks, limits=JointLimits(MODEL))
+    controller.disturbance = DisturbanceObserver(20.0, max_force=10.0, max_moment=2.0)
+    controller.compute_torque(at_rest(HOME))
+    posture = np.random.default_rng(seed).uniform(
+        MODEL.lower_position_limits, MODEL.upper_position_limits)
+    poses = MODEL.forward_kinematics(
+        at_rest(HOME + 0.4 * (posture - HOME)), [*HANDS, 'l_forearm'])
+    for hand in HANDS:
+        controller.tasks[hand].set_target(poses[hand])
+    controller.tasks['gap'].set_target(np.linalg.inv(poses['r_hand']) @ poses['l_forearm'])
+    plant = with_wrong_masses(seed, 0.2)
+    fastest = simulated(plant, controller, HOME, 1500)[1]
+    assert (fastest / MODEL.velocity_limits).max() < 1.5
+
+
+def test_filtered_forces_accelerate_no_more_than_what_was_unknown():
+    """Found where the arms are nearly straight they are large, and what remains of them is not."""
+    def energy(state, tau):
+        return tau @ np.linalg.solve(MODEL.mass_matrix(state), tau)
+    straight, r = HOME.copy(), unknown(MODEL)
+    for side in 'lr':
+        straight[MODEL.q_index[MODEL.dof_index(f'{side}_elbow')]] = -0.15
+    controller = OperationalSpaceController(MODEL, [PoseTask(hand) for hand in HANDS])
+    controller.disturbance = DisturbanceObserver(20.0, **UNBOUNDED)
+    learn(controller, at_rest(straight), r, 500)
+    controller.disturbance.interrupt()
+    learn(controller, at_rest(HOME), np.zeros(MODEL.nv))
+    f = np.concatenate([controller.disturbance.rejected[hand] for hand in HANDS])
+    left = energy(at_rest(HOME), MODEL.jacobian(at_rest(HOME), HANDS).T @ f)
+    assert 0.1 * energy(at_rest(straight), r) < left < energy(at_rest(straight), r)
+
+
+def test_a_constant_load_is_compensated_in_any_posture():
+    """The bound of filtered forces by what they do does not shrink them, wherever the arm goes."""
+    load = np.array([3.0, -2.0, -5.0, 0.2, 0.1, -0.3])
+    controller = OperationalSpaceController(MODEL, [PoseTask(hand) for hand in HANDS])
+    controller.disturbance = DisturbanceObserver(20.0, **UNBOUNDED)
+    rng, periods = np.random.default_rng(0), 600
+    for part in (0.0, 0.3, 0.6):
+        state = at_rest(MODEL.integrate(HOME, rng.normal(size=MODEL.nv), part))
+        controller.disturbance.interrupt()
+        learn(controller, state, MODEL.jacobian(state, 'l_hand').T @ load, periods)
+        np.testing.assert_allclose(
+            controller.disturbance.rejected['l_hand'], -load, rtol=2e-3, atol=2e-3)
+        periods = 2
+
+
 @pytest.mark.parametrize('dt', [1e-3, 2e-3])
 @pytest.mark.parametrize('delay', [0, 1], ids=['at once', 'a cycle later'])
 def test_hands_come_to_rest_after_a_push(delay, dt):
@@ -107,7 +179,7 @@ def test_hands_come_to_rest_after_a_push(delay, dt):
         return (0.3 < time < 0.36) * sum(
             MODEL.jacobian(state, hand).T @ wrench for hand in HANDS)
     v, fastest = simulated(MODEL, controller, HOME, round(2.0 / dt), dt, delay, load)
-    assert fastest < 11.0
+    assert fastest.max() < 11.0
     assert abs(v).max() < 0.02
 
 

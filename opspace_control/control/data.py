@@ -60,7 +60,7 @@ class Disturbance(NamedTuple):
 
     memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, without filter and limit
     flags: np.ndarray  # (4,) int, of `disturbance`
-    rate: np.ndarray  # (2,) of the filter of forces, 1/s; what it follows in this cycle
+    rate: np.ndarray  # (3,) of the filter, 1/s; what it follows in this cycle; ``fᵀ J Φ Jᵀ f``
     tasks: np.ndarray  # (t, 14), N and N m: force of each task that compensates, along its axes;
     #                    its greatest one and moment, -1: none; both filtered, without these bounds
     unexpected: np.ndarray  # (2, nv) ε of `unexpected_motion`; the velocity of the last cycle

@@ -52,7 +52,7 @@ class DisturbanceObserver:
 
     def __init__(self, rate, *, max_force, max_moment, tasks=None):
         self._tasks = None if tasks is None else tuple(tasks)
-        self._rate, self._bounds, self._data = np.zeros(2), np.empty(2), None
+        self._rate, self._bounds, self._data = np.zeros(3), np.empty(2), None
         self.set(rate=rate, max_force=max_force, max_moment=max_moment)
 
     def set(self, *, rate=None, max_force=None, max_moment=None):

@@ -29,7 +29,7 @@ STARTED, FROZEN, FOUND, EXPECTED = range(4)
 # Of ``FOUND``, beside 0 and 1: a grasp is engaged, and what compensates fades.
 GRASPS = -1
 # Of ``Disturbance.rate``, after the rate itself.
-GAIN = 1
+GAIN, ENERGY = 1, 2
 # Columns of ``Disturbance.tasks`` from which on bounds and filtered forces are.
 BOUND, FILTERED = 6, 8
 # Of ``Disturbance.rows``, a number for each row of the stack: the share to which it takes part, its
@@ -92,6 +92,8 @@ def interrupt_observer(disturbance):
 def restart_observer(disturbance):
     """Begin at zero, as after a time without control."""
     interrupt_observer(disturbance)
+    for k in range(ENERGY, disturbance.rate.size):  # none where there is no observer
+        disturbance.rate[k] = 0.0
     for k in range(disturbance.memory.shape[1]):
         disturbance.memory[RESIDUAL_TORQUE, k] = disturbance.unexpected[0, k] = 0.0
     for k in range(disturbance.tasks.shape[0]):

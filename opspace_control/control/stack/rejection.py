@@ -22,18 +22,12 @@ they exert for that balances r together with F. Other tasks see r and all of the
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.data import APPLIED, REJECTING, SCALE
-from opspace_control.control.solver.cholesky import (
-    factorise,
-    factorise_block,
-    solve_lower,
-    solve_upper,
-    solve_upper_block,
-    symmetric,
-)
+from opspace_control.control.data import REJECTING
+from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.control.stack.disturbance import (
     BOUND,
+    ENERGY,
     FILTERED,
     FOUND,
     GAIN,
@@ -41,40 +35,9 @@ from opspace_control.control.stack.disturbance import (
     OWN_FORCE,
     SOFTNESS,
     UNKNOWN,
-    WEIGHT,
-    balance_applied,
     rejects_at,
-    respond_points,
 )
-from opspace_control.spatial.dense import dot_product
-from opspace_control.tasks.force_law import presses
-from opspace_control.tasks.specification_law import motion_share
-
-# Softness of the rows of a level, of the scaled mobility, and proximal steps that they are solved
-# in: along a scaled eigenvalue λ, ``(ε / (λ + ε))^K`` of what is unknown is not rejected: 4e-5 of
-# it at 0.015, the least of an arm in a usual posture, and 6e-4 at 4e-3, where the law truncates.
-# What nearly nothing can move gets no force: without softness one cycle of delay made a hand and a
-# point of its wrist oscillate at their bounds. With 1e-3 and four steps both are within the same,
-# at 0.1 of one call of Pinocchio's `aba` more for a Panda.
-_SOFTNESS, _STEPS = 1e-4, 2
-# The same for what levels above leave of a level: redundant rows have a factor, and rounding is
-# 1e-7 of the mobility.
-_DAMPING = 1e-9
-
-
-@inlined
-def write_mobility(k, first, weight, scale, mobility, M):
-    """
-    Write row k of the stack to M, of tasks' rows from the first on; weight 0: it takes no part.
-
-    The mobility of a row that compensates in part is inflated as in `regularise_rows`.
-    """
-    i = k - first
-    for j in range(i):
-        M[i, j] = mobility[k, first + j] if weight[k] > 0.0 and weight[first + j] > 0.0 else 0.0
-    M[i, i] = 1.0
-    if weight[k] > 0.0:
-        M[i, i] = mobility[k, k] / weight[k] ** 2 + _DAMPING / scale ** 2
+from opspace_control.control.stack.level_forces import add_compensation, find_forces
 
 
 @inlined
@@ -97,122 +60,50 @@ def bound_force(rejected):
 
 
 @inlined
-def write_rows(disturbance, robot, demand, scale, mobility):
-    """
-    Write which rows of tasks take part, their softness and mobility, and forces that are known.
+def energy_of(forces, first, mobility):
+    """Return ``fᵀ J Φ Jᵀ f`` of forces of tasks' rows (k,): how much they accelerate the robot."""
+    total = 0.0
+    for r in range(first, forces.size):
+        if forces[r] != 0.0:
+            for c in range(first, forces.size):
+                total += forces[r] * forces[c] * symmetric(mobility, r, c)
+    return total
 
-    Those of tasks that press, and of all where r is not known, stay as they were before: they have
-    no softness.
+
+@inlined
+def lasting_share(disturbance, gain, demand, forces, scratch):
     """
-    first, rows, tasks = 6 * demand.constraints.size, disturbance.rows, disturbance.tasks
+    Return the share of filtered forces (k,) that accelerates the robot by no more than r does.
+
+    The motion changes what the rows of tasks can move, and forces of rows that balanced each other
+    balance no more. So ``fᵀ J Φ Jᵀ f`` is at most that of the forces of this cycle, which is at
+    most ``rᵀ Φ r``, or its value behind the same filter. Where the mobility stays it never is more,
+    since it is convex in f, and neither is it while f stays.
+    """
+    first, own = 6 * demand.constraints.size, disturbance.rows[UNKNOWN]
+    for k in range(own.size):
+        own[k] = disturbance.rows[OWN_FORCE, k] if k >= first else 0.0
+    if demand.levels.size > 2:
+        add_compensation(disturbance.matrix[0], first, demand.levels, own, scratch.column)
+    most = energy_of(own, first, scratch.mobility)
+    disturbance.rate[ENERGY] += gain * (most - disturbance.rate[ENERGY])
+    most = max(most, disturbance.rate[ENERGY], 0.0)
+    energy = energy_of(forces, first, scratch.mobility)
+    return math.sqrt(most / energy) if energy > most else 1.0
+
+
+@inlined
+def write_forces(disturbance, robot, demand, factorised, forces, scratch):
+    """Write the forces (k,) of all rows of tasks, with what levels above exert to compensate."""
+    first, tasks = 6 * demand.constraints.size, disturbance.tasks
     for e in range(first // 6, robot.points.size):
-        record, rejects = robot.points[e].record, rejects_at(robot, e, tasks)
-        known = not rejects or disturbance.flags[FOUND] != 1 or presses(
-            demand.tasks[record].force)
-        for r in range(6):
-            k = 6 * e + r
-            weight = motion_share(demand.tasks[record], r) if rejects else 0.0
-            rows[WEIGHT, k] = weight if scale[k] > 0.0 else 0.0
-            rows[SOFTNESS, k] = rows[OWN_FORCE, k] = 0.0
-            if rejects and known:
-                rows[OWN_FORCE, k] = tasks[record, FILTERED + r]
-            elif rows[WEIGHT, k] > 0.0:
-                rows[SOFTNESS, k] = _SOFTNESS / scale[k] ** 2
-            write_mobility(k, first, rows[WEIGHT], scale[k], mobility, disturbance.matrix[0])
-
-
-@inlined
-def solve_level(M, B, begin, end, softness, a, f):
-    """
-    Write the forces f of a level, of rows ``begin`` to ``end`` of M, those that are not known.
-
-    ``(M + D) f = a + D f`` in proximal steps. M is what the levels above leave of the mobility, a
-    of the accelerations; B is scratch. Returns whether M could be factorised.
-    """
-    n, d, x = end - begin, softness[begin:], f[begin:]
-    for i in range(n):
-        row = M[begin + i, begin:]
-        for j in range(i):
-            B[i, j] = row[j] if d[i] > 0.0 and d[j] > 0.0 else 0.0
-        B[i, i] = row[i] + d[i] if d[i] > 0.0 else 1.0
-        if d[i] == 0.0 and x[i] != 0.0:
-            for j in range(n):
-                a[begin + j] -= symmetric(M, begin + i, begin + j) * x[i]
-    if not factorise(B, n):
-        return False
-    solution = B[n]
-    for step in range(_STEPS):
-        for i in range(n):
-            solution[i] = a[begin + i] + (d[i] * solution[i] if step > 0 else 0.0)
-            if d[i] == 0.0:
-                solution[i] = 0.0
-        solve_lower(B, n, solution)
-        solve_upper(B, n, solution)
-    for i in range(n):
-        if d[i] > 0.0:
-            x[i] = solution[i]
-    return True
-
-
-@inlined
-def eliminate_level(M, begin, end, count, a, f):
-    """
-    Factorise the rows of a level, and leave to those below, up to ``count``, what it leaves.
-
-    That is the Schur complement of M, and the accelerations a without what the level's forces f do
-    with the compensation of the levels above. Returns whether all pivots are positive.
-    """
-    for i in range(end, count):
-        a[i] -= dot_product(M[i, begin:], f[begin:], end - begin)
-    if not factorise_block(M, begin, end, count):
-        return False
-    for i in range(end, count):
-        for j in range(end, i + 1):
-            M[i, j] -= dot_product(M[i, begin:], M[j, begin:], end - begin)
-    return True
-
-
-@inlined
-def add_compensation(M, first, levels, force, column):
-    """Add ``−Y F`` of the levels above to the forces (k,) of all; M is that of `find_forces`."""
-    total, count = force[first:], force.size - first
-    for level in range(levels.size - 3, -1, -1):
-        begin, end = levels[level] - first, levels[level + 1] - first
-        for c in range(begin, end):
-            column[c] = 0.0
-            for i in range(end, count):
-                column[c] += M[i, c] * total[i]
-        solve_upper_block(M, begin, end, column)
-        for c in range(begin, end):
-            total[c] -= column[c]
-
-
-@called
-def find_forces(disturbance, share, robot, demand, stack, scratch):
-    """
-    Write ``Λ J Φ r`` of each level of tasks, ``OWN_FORCE``, where r is known.
-
-    Without what balances the ``APPLIED`` forces of force control, of which the last cycle exerted a
-    ``share``. Returns whether the mobility could be factorised; then `add_compensation` has Y.
-    """
-    first, levels, rows = 6 * demand.constraints.size, demand.levels, disturbance.rows
-    M, B, a, f = disturbance.matrix[0], disturbance.matrix[1], rows[UNKNOWN], rows[OWN_FORCE]
-    found = disturbance.flags[FOUND] == 1
-    if found:
-        respond_points(disturbance, robot, first, scratch)
-        balance_applied(stack[APPLIED], share, first, scratch.mobility, a)
-    else:
-        a[:] = 0.0
-    write_rows(disturbance, robot, demand, stack[SCALE], scratch.mobility)
-    for level in range(levels.size - 1):
-        begin, end = levels[level] - first, levels[level + 1] - first
-        if found and not solve_level(
-                M, B, begin, end, rows[SOFTNESS, first:], a[first:], f[first:]):
-            return False
-        if level < levels.size - 2 and not eliminate_level(
-                M, begin, end, a.size - first, a[first:], f[first:]):
-            return False
-    return True
+        if rejects_at(robot, e, tasks):  # the forces of idle points are zero
+            for r in range(6):
+                forces[6 * e + r] = tasks[robot.points[e].record, r]
+        else:
+            forces[6 * e:6 * e + 6] = 0.0
+    if factorised and demand.levels.size > 2:
+        add_compensation(disturbance.matrix[0], first, demand.levels, forces, scratch.column)
 
 
 @called
@@ -225,24 +116,28 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
     components shrink. `NO_DISTURBANCE` does nothing.
     """
     if disturbance.flags.size > 0:
-        first, tasks = 6 * demand.constraints.size, disturbance.tasks
-        found, several, factorised = disturbance.flags[FOUND], demand.levels.size > 2, False
-        if found == 1 or several:
-            factorised = find_forces(
-                disturbance, cycle.force_share, robot, demand, results.stack, scratch)
+        first, tasks, rows = 6 * demand.constraints.size, disturbance.tasks, disturbance.rows
+        found, factorised, forces = disturbance.flags[FOUND], False, results.stack[REJECTING]
+        if found == 1 or demand.levels.size > 2:
+            factorised = find_forces(disturbance, cycle, robot, demand, results.stack, scratch)
         gain = disturbance.rate[GAIN] if found == GRASPS or (found == 1 and factorised) else 0.0
         for e in range(first // 6, robot.points.size):
-            if rejects_at(robot, e, tasks):  # the forces of idle points are zero
+            if rejects_at(robot, e, tasks):
                 record, k = robot.points[e].record, 6 * e
                 for r in range(6 if gain > 0.0 else 0):  # of tasks that press F is what it was
-                    F = 0.0 if found == GRASPS else disturbance.rows[OWN_FORCE, k + r]
+                    F = 0.0 if found == GRASPS else rows[OWN_FORCE, k + r]
                     tasks[record, FILTERED + r] += gain * (F - tasks[record, FILTERED + r])
                 bound_force(tasks[record])
-                for r in range(6):
-                    results.stack[REJECTING, k + r] = tasks[record, r]
-        if several and factorised:
-            add_compensation(disturbance.matrix[0], first, demand.levels,
-                             results.stack[REJECTING], scratch.column)
+        write_forces(disturbance, robot, demand, factorised, forces, scratch)
+        if found == 1 and factorised:
+            share = lasting_share(disturbance, gain, demand, forces, scratch)
+            if share < 1.0:
+                for k in range(first, forces.size):
+                    if rows[SOFTNESS, k] > 0.0:  # not of tasks that press
+                        record, r = robot.points[k // 6].record, k % 6
+                        tasks[record, FILTERED + r] *= share
+                        tasks[record, r] *= share
+                write_forces(disturbance, robot, demand, True, forces, scratch)
 
 
 @inlined
