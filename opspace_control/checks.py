@@ -13,7 +13,7 @@ def read_numbers(values):
     """Return a new array of floats, of any shape; one NaN, of shape (), for anything else."""
     try:
         return np.array(values, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.array(np.nan)
 
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from opspace_control.checks import checked
 from opspace_control.control.arguments import (
     check_arguments,
     gather_parts,
@@ -221,9 +222,10 @@ class OperationalSpaceController(ControllerState):
         Neither gravity nor any goal takes part. It takes energy out of any motion: where an effort
         limit is passed all forces shrink alike, and passive and locked joints take no part.
         ``state`` and ``out``, the shape of the result and errors are those of `compute_torque`;
-        velocities decay at the ``rate``, 1/s.
+        velocities decay at the ``rate``, 1/s, 0 or more: a ControlError refuses others.
         """
         out = result_for(self.model, state, out)
+        rate = checked(rate, 'rate of damping_torque', ControlError, lowest=0.0)
         if self._brake is None:
             self._brake = Brake(self)
         self._brake.damp_all(state, rate, out)

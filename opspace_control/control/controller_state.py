@@ -8,8 +8,9 @@ import numpy as np
 from opspace_control.control.controller_limits import ControllerLimits
 from opspace_control.control.data import ACTIVATION, COMPLIANT, NO_DISTURBANCE, RESIDUAL
 from opspace_control.control.diagnosis.conflicts import truncated_directions
+from opspace_control.control.disturbance_observer import DisturbanceObserver
 from opspace_control.control.saved import save
-from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
+from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION, DriveFriction
 from opspace_control.dynamics.momentum_observer import MomentumObserver
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
@@ -91,6 +92,9 @@ class ControllerState(ControllerLimits):
         points = [task for task in self.tasks.values() if not isinstance(task, JointTask)]
         records = {task.name: k for k, task in enumerate(points)
                    if not (isinstance(task, CenterOfMassTask) or task.unattached)}
+        if not (observer is None or isinstance(observer, DisturbanceObserver)):
+            raise ControlError(f'disturbance = {observer!r} is not allowed.', value=observer,
+                               cure='Give a DisturbanceObserver, or None.')
         data = NO_DISTURBANCE if observer is None else observer.bind(
             self.model.nv, records, self._rows.shape[1])
         self._disturbance, self._compute = observer, None
@@ -115,6 +119,9 @@ class ControllerState(ControllerLimits):
         if friction is not None and self.limits is None:
             raise ControlError('Drive friction is overcome together with limits of joints only.',
                                cure='Give limits=JointLimits(model) to the controller, too.')
+        if not (friction is None or isinstance(friction, DriveFriction)):
+            raise ControlError(f'drive_friction = {friction!r} is not allowed.', value=friction,
+                               cure='Give a DriveFriction, or None.')
         dofs = NO_DRIVE_FRICTION if friction is None else friction.checked_for(self.model)
         self._drive_friction, self._compute = friction, None
         self._arguments = self._arguments._replace(

@@ -36,7 +36,11 @@ def check_state(model, state, error=StateError):
 
 def check_time(dt, error=StateError):
     """Raise a StateError, or another error, if dt, s, is no time since the last cycle."""
-    if not 0.0 <= dt < np.inf:
+    try:
+        usable = bool(0.0 <= dt < np.inf)
+    except (TypeError, ValueError):
+        usable = False
+    if not usable:
         raise error(f'dt = {dt!r} is no time since the last cycle.', value=dt,
                     cure='Give seconds, 0 or more; a clock that was set back gives 0.')
 

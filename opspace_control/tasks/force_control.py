@@ -71,7 +71,8 @@ class ForceControl(TaskPart):
             raise TaskError(f'{self._owner}: {sensor!r} is not a sensor.',
                             cure='Give a ForceSensor, or None.', parameter='sensor', value=sensor)
         self._sensor = sensor
-        self.set_gains(kp, ki, damping)
+        # None would keep gains that are not given yet.
+        self.set_gains(*(np.nan if gain is None else gain for gain in (kp, ki, damping)))
         self._record['sensor'] = -1
         self.max_force, self.max_moment = max_force, max_moment
         for name, pair in (('approach', approach), ('contact_threshold', contact_threshold)):

@@ -160,7 +160,8 @@ class Impedance(TaskPart):
     def __init__(self, stiffness=(500.0, 500.0, 500.0, 50.0, 50.0, 50.0), damping_ratio=1.0):
         super().__init__('impedance', SPRING)
         self._record['p'] = np.nan
-        self.set(stiffness, damping_ratio)
+        # None would keep numbers that are not given yet.
+        self.set(*(math.nan if given is None else given for given in (stiffness, damping_ratio)))
 
     def set(self, stiffness=None, damping_ratio=None):
         """Change stiffness or damping ratio; those not given stay."""

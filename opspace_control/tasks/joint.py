@@ -120,6 +120,7 @@ class JointTask(RankedTask):
         self._write('selected', 1.0)
         self._record['max_velocity'] = np.inf
         self.activation = 1.0
+        read_gains(kp, kd, (len(self.joints),), self._owner)  # None would keep gains not yet given
         self.set_gains(kp, kd)
         self.max_velocity = max_velocity
         self.clear_target()
@@ -147,10 +148,10 @@ class JointTask(RankedTask):
             if unknown:
                 raise TaskError(f"{self._owner} has no joint '{unknown[0]}'.", joint=unknown[0],
                                 cure=f'Name some of {", ".join(self.joints)}.')
-            given = [target.get(name, np.nan) for name in self.joints]
-            target = np.where(np.isnan(np.array(given, dtype=float)), self._read('target'), given)
-            target = self._numbers(target, 'target', unset=np.array(
-                [name not in self.joints for name in self.joints]) | np.isnan(target))
+            present = zip(self.joints, self._read('target').tolist(), strict=True)
+            target = self._numbers(
+                [target.get(name, goal) for name, goal in present], 'target',
+                unset=np.array([name not in target for name in self.joints]))
         else:
             target = self._numbers(target, 'target')
         zeros = np.zeros(len(self.joints))

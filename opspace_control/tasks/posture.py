@@ -209,8 +209,8 @@ class PostureTask:
         parts = [np.zeros(self._model.nv) if part is None else _copied(part, 'feed-forward')
                  for part in parts]
         for part in parts:
-            if part.shape != (self._model.nv,):
-                raise TaskError(f'posture: the feed-forward has shape {part.shape}.', value=part,
+            if np.shape(part) != (self._model.nv,):
+                raise TaskError(f'posture: feed-forward of shape {np.shape(part)}.', value=part,
                                 cure=f'Give {self._model.nv} numbers, in the order of dof_names.')
         return parts
 
