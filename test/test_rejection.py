@@ -147,6 +147,22 @@ def test_filtered_forces_accelerate_no_more_than_what_was_unknown():
     assert 0.1 * energy(at_rest(straight), r) < left < energy(at_rest(straight), r)
 
 
+def test_a_task_that_is_disabled_below_others_does_not_move_them():
+    """Its force ends at once: levels above compensate for it no more, the filter takes 50 ms."""
+    state, r = at_rest(HOME), 3.0 * unknown(MODEL)
+    controller = OperationalSpaceController(MODEL, [
+        *(PoseTask(hand) for hand in HANDS),
+        RelativeTask('l_forearm', 'r_hand', name='gap', axes='x y z', priority=1),
+        PositionTask('r_forearm', name='point', priority=1)])
+    controller.disturbance = DisturbanceObserver(20.0, **UNBOUNDED)
+    learn(controller, state, r, 500)
+    controller.tasks['gap'].enabled = False
+    for _ in range(3):
+        a = MODEL.forward_dynamics(state, learn(controller, state, r, 1) + r)
+        assert abs(MODEL.jacobian(state, HANDS) @ a).max() < 0.01
+    assert not controller.disturbance.rejected['gap'].any()
+
+
 def test_a_constant_load_is_compensated_in_any_posture():
     """The bound of filtered forces by what they do does not shrink them, wherever the arm goes."""
     load = np.array([3.0, -2.0, -5.0, 0.2, 0.1, -0.3])

@@ -33,11 +33,12 @@ from opspace_control.control.stack.disturbance import (
     GAIN,
     GRASPS,
     OWN_FORCE,
-    SOFTNESS,
     UNKNOWN,
+    WEIGHT,
     rejects_at,
 )
 from opspace_control.control.stack.level_forces import add_compensation, find_forces
+from opspace_control.tasks.force_law import presses
 
 
 @inlined
@@ -57,6 +58,24 @@ def bound_force(rejected):
     for r in range(6):
         F[r] *= share
         rejected[r] = -F[r]
+
+
+@inlined
+def filter_force(disturbance, record, first, gain, demand):
+    """
+    Let a task's filtered force follow that of this cycle, of rows from the ``first`` on.
+
+    That of a row without a part ends at once, since nothing compensates for it; tasks that press
+    have what they had before.
+    """
+    found, rows = disturbance.flags[FOUND], disturbance.rows
+    F = disturbance.tasks[record, FILTERED:]
+    for r in range(6 if gain > 0.0 else 0):
+        own = 0.0 if found == GRASPS else rows[OWN_FORCE, first + r]
+        F[r] += gain * (own - F[r])
+        if found == 1 and rows[WEIGHT, first + r] == 0.0 and not presses(
+                demand.tasks[record].force):
+            F[r] = 0.0
 
 
 @inlined
@@ -106,6 +125,18 @@ def write_forces(disturbance, robot, demand, factorised, forces, scratch):
         add_compensation(disturbance.matrix[0], first, demand.levels, forces, scratch.column)
 
 
+@inlined
+def shrink_forces(disturbance, robot, demand, share):
+    """Leave tasks that do not press a share of their forces."""
+    tasks = disturbance.tasks
+    for e in range(demand.constraints.size, robot.points.size):
+        record = robot.points[e].record
+        if rejects_at(robot, e, tasks) and not presses(demand.tasks[record].force):
+            for r in range(6):
+                tasks[record, FILTERED + r] *= share
+                tasks[record, r] *= share
+
+
 @called
 def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
     """
@@ -116,27 +147,20 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
     components shrink. `NO_DISTURBANCE` does nothing.
     """
     if disturbance.flags.size > 0:
-        first, tasks, rows = 6 * demand.constraints.size, disturbance.tasks, disturbance.rows
+        first, tasks = 6 * demand.constraints.size, disturbance.tasks
         found, factorised, forces = disturbance.flags[FOUND], False, results.stack[REJECTING]
         if found == 1 or demand.levels.size > 2:
             factorised = find_forces(disturbance, cycle, robot, demand, results.stack, scratch)
         gain = disturbance.rate[GAIN] if found == GRASPS or (found == 1 and factorised) else 0.0
         for e in range(first // 6, robot.points.size):
             if rejects_at(robot, e, tasks):
-                record, k = robot.points[e].record, 6 * e
-                for r in range(6 if gain > 0.0 else 0):  # of tasks that press F is what it was
-                    F = 0.0 if found == GRASPS else rows[OWN_FORCE, k + r]
-                    tasks[record, FILTERED + r] += gain * (F - tasks[record, FILTERED + r])
-                bound_force(tasks[record])
+                filter_force(disturbance, robot.points[e].record, 6 * e, gain, demand)
+                bound_force(tasks[robot.points[e].record])
         write_forces(disturbance, robot, demand, factorised, forces, scratch)
         if found == 1 and factorised:
             share = lasting_share(disturbance, gain, demand, forces, scratch)
             if share < 1.0:
-                for k in range(first, forces.size):
-                    if rows[SOFTNESS, k] > 0.0:  # not of tasks that press
-                        record, r = robot.points[k // 6].record, k % 6
-                        tasks[record, FILTERED + r] *= share
-                        tasks[record, r] *= share
+                shrink_forces(disturbance, robot, demand, share)
                 write_forces(disturbance, robot, demand, True, forces, scratch)
 
 
