@@ -326,6 +326,15 @@ opspace_simulator:
 
 class TestHome:
 
+    def test_a_task_that_is_named_twice_fails(self, parameters, failures):
+        """The node refuses it."""
+        path = parameters("""\
+opspace_controller:
+  ros__parameters:
+    tasks: [hand, hand]
+""")
+        assert "tasks = ['hand', 'hand'] names one twice" in failures(PLANAR, path)
+
     def test_beyond_a_limit_fails(self, failures):
         failed = failures(PLANAR, '--frames', 'hand', '--home', 'elbow=2.9')
         assert "'elbow'" in failed

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.parameters.parameter_table import unknown_parameter
+from opspace_control.ros.parameters.parameter_table import LISTS, unknown_parameter
 
 _KINDS = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
 _GAIN = {'double', 'integer', 'double_array', 'integer_array'}
@@ -101,6 +101,8 @@ def _refusal(parameter, value):
         elif parameter.type.startswith('string') and kind.startswith('bool'):
             cure = 'Put it in quotes.'
         return f'{parameter.name} = {value!r} is {kind}, not {parameter.type}', cure
+    if kind == 'string_array' and parameter.name in LISTS and len(set(value)) < len(value):
+        return f'{parameter.name} = {value!r} names one twice', 'Give each its own name.'
     return parameter.refusal(value), ''
 
 

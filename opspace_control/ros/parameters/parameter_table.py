@@ -11,7 +11,7 @@ from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 
 # Parameters that list names with a block of their own.
-_LISTS = ('tasks', 'grasps', 'contacts', 'sensors', 'payloads', 'objects', 'shapes')
+LISTS = ('tasks', 'grasps', 'contacts', 'sensors', 'payloads', 'objects', 'shapes')
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def unknown_parameter(name, known):
     elif first == 'passive_forces':
         cure = 'Name its joint in passive_joints: only passive joints have such parameters.'
     else:
-        lists = [kind for kind in _LISTS if kind in known]
+        lists = [kind for kind in LISTS if kind in known]
         *most, last = lists or ['']
         choice = f'{", ".join(most)} or {last}' if most else last
         cure = nearest(name, known) + (f" If '{first}' is one, name it in {choice}." * bool(lists))
