@@ -64,7 +64,7 @@ class Disturbance(NamedTuple):
     tasks: np.ndarray  # (t, 14), N and N m: force of each task that compensates, along its axes;
     #                    its greatest one and moment, -1: none; both filtered, without these bounds
     unexpected: np.ndarray  # (2, nv) ε of `unexpected_motion`; the velocity of the last cycle
-    matrix: np.ndarray  # (2, k + 1, k) scratch: Λ⁻¹ of tasks and its factor; that of a level
+    matrix: np.ndarray  # (2, k + 2, k) scratch: Λ⁻¹ of tasks and its factor; that of a level
     rows: np.ndarray  # (4, k) scratch, of `disturbance`
 
 

@@ -11,8 +11,8 @@ from opspace_control.control.data import ACTIVATION, APPLIED, SCALE
 from opspace_control.control.solver.cholesky import (
     factorise,
     factorise_block,
-    solve_lower,
-    solve_upper,
+    invert_factor,
+    solve_inverted,
     solve_upper_block,
     symmetric,
 )
@@ -32,11 +32,13 @@ from opspace_control.spatial.dense import dot_product
 from opspace_control.tasks.force_law import presses
 from opspace_control.tasks.specification_law import motion_share
 
-# Proximal steps that the rows of a level are solved in. They are as soft as the law's threshold θ
-# of truncation, 4.2e-3 for six axes, as tasks in the problem with bounds: ``(θ / (λ + θ))^K`` of
-# what is unknown along a scaled eigenvalue λ is not rejected. That is 5e-6 at 0.015, the least of
-# an arm in a usual posture, and 4e-3 at θ. With four steps it would be 2e-3 and 0.06.
-_STEPS = 8
+# Proximal steps that the rows of a level are solved in, and their softness in parts of the law's
+# threshold θ of truncation, 4.2e-3 for six axes. ``(ε / (λ + ε))^K`` of what is unknown along a
+# scaled eigenvalue λ is not rejected: 2e-4 at 0.015, the least of an arm in a usual posture, and
+# 0.012 at θ. Where nothing is left the force is K / ε of it, as in the problem with bounds; eight
+# steps at θ leave 5e-6 and 4e-3, and take 0.2 µs more for six axes.
+_STEPS = 4
+_SOFT_PART = 0.5
 # Softness of what levels above leave of a level, of the scaled mobility: redundant rows have a
 # factor, and rounding is 1e-7 of the mobility.
 _DAMPING = 1e-9
@@ -81,7 +83,7 @@ def write_rows(disturbance, robot, demand, threshold, stack, mobility):
                 rows[SOFTNESS, k] = 0.0
                 rows[OWN_FORCE, k] = tasks[record, FILTERED + r] if known else 0.0
                 if rows[WEIGHT, k] > 0.0 and not known:
-                    rows[SOFTNESS, k] = soft / scale[k] ** 2
+                    rows[SOFTNESS, k] = _SOFT_PART * soft / scale[k] ** 2
                 write_mobility(
                     k, first, rows[WEIGHT], scale[k], mobility, disturbance.matrix[0])
 
@@ -105,14 +107,14 @@ def solve_level(M, B, begin, end, softness, a, f):
                 a[begin + j] -= symmetric(M, begin + i, begin + j) * x[i]
     if not factorise(B, n):
         return False
-    solution = B[n]
+    solution, demand = B[n], B[n + 1]
+    invert_factor(B, n, solution)
     for step in range(_STEPS):
         for i in range(n):
-            solution[i] = a[begin + i] + (d[i] * solution[i] if step > 0 else 0.0)
+            demand[i] = a[begin + i] + (d[i] * solution[i] if step > 0 else 0.0)
             if d[i] == 0.0:
-                solution[i] = 0.0
-        solve_lower(B, n, solution)
-        solve_upper(B, n, solution)
+                demand[i] = 0.0
+        solve_inverted(B, n, demand, solution)
     for i in range(n):
         if d[i] > 0.0:
             x[i] = solution[i]

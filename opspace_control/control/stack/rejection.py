@@ -23,7 +23,6 @@ import math
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.data import REJECTING
-from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.control.stack.disturbance import (
     BOUND,
@@ -38,6 +37,7 @@ from opspace_control.control.stack.disturbance import (
     rejects_at,
 )
 from opspace_control.control.stack.level_forces import add_compensation, find_forces
+from opspace_control.spatial.dense import dot_product
 from opspace_control.tasks.force_law import presses
 
 
@@ -84,8 +84,8 @@ def energy_of(forces, first, mobility):
     total = 0.0
     for r in range(first, forces.size):
         if forces[r] != 0.0:
-            for c in range(first, forces.size):
-                total += forces[r] * forces[c] * symmetric(mobility, r, c)
+            before = dot_product(mobility[r, first:], forces[first:], r - first)
+            total += forces[r] * (2.0 * before + forces[r] * mobility[r, r])
     return total
 
 
