@@ -106,7 +106,7 @@ def test_points_move_as_the_law_demands_where_limits_are_active(seed):
 
 
 @pytest.mark.parametrize('seed', [1, 2, 4, 5])
-def test_forces_that_the_motion_outdates_do_not_throw_light_joints(seed):
+def test_filtered_forces_do_not_accelerate_light_joints_in_motion(seed):
     """
     Two hands, and an arm's point relative to the other, go far with masses wrong by up to 20 %.
 
@@ -147,7 +147,8 @@ def test_filtered_forces_accelerate_no_more_than_what_was_unknown():
     assert 0.1 * energy(at_rest(straight), r) < left < energy(at_rest(straight), r)
 
 
-def test_a_task_that_is_disabled_below_others_does_not_move_them():
+@pytest.mark.parametrize('frozen', [False, True])
+def test_a_task_that_is_disabled_below_others_does_not_move_them(frozen):
     """Its force ends at once: levels above compensate for it no more, the filter takes 50 ms."""
     state, r = at_rest(HOME), 3.0 * unknown(MODEL)
     controller = OperationalSpaceController(MODEL, [
@@ -156,11 +157,27 @@ def test_a_task_that_is_disabled_below_others_does_not_move_them():
         PositionTask('r_forearm', name='point', priority=1)])
     controller.disturbance = DisturbanceObserver(20.0, **UNBOUNDED)
     learn(controller, state, r, 500)
+    controller.disturbance.frozen = frozen
     controller.tasks['gap'].enabled = False
     for _ in range(3):
         a = MODEL.forward_dynamics(state, learn(controller, state, r, 1) + r)
         assert abs(MODEL.jacobian(state, HANDS) @ a).max() < 0.01
     assert not controller.disturbance.rejected['gap'].any()
+
+
+def test_a_task_that_goes_out_gradually_leaves_the_forces_of_others():
+    """What its rows gain in mobility, as if a spring were before them, moves no joint."""
+    state, r = at_rest(HOME), unknown(MODEL)
+    controller = OperationalSpaceController(MODEL, [PoseTask(hand) for hand in HANDS])
+    controller.disturbance = observer = DisturbanceObserver(20.0, **UNBOUNDED)
+    learn(controller, state, r, 500)
+    before, least = np.linalg.norm(observer.rejected['r_hand']), np.inf
+    for activation in np.linspace(1.0, 0.0, 200):
+        controller.tasks['l_hand'].activation = activation
+        learn(controller, state, r, 1)
+        least = min(least, np.linalg.norm(observer.rejected['r_hand']))
+    assert least > 0.8 * before > 0.0
+    assert not observer.rejected['l_hand'].any()
 
 
 def test_a_constant_load_is_compensated_in_any_posture():

@@ -73,14 +73,17 @@ def read_motion(run, model, joints):
     sent = 1e-9 * (run.sent[run.states] - run.start)
     stamps = np.array(stamps)
     fresh = np.r_[True, np.diff(stamps) > 0.0]
-    if fresh.sum() < 0.5 * len(stamps):  # drivers that leave stamps empty
+    empty = fresh.sum() < 0.5 * len(stamps)  # drivers that leave stamps empty
+    if empty:
         stamps, fresh = sent, np.r_[True, np.diff(sent) > 0.0]
     stamps, sent, q, v, measured = (values[fresh] for values in (stamps, sent, q, v, measured))
     free = model.q_index[model.turns_freely]
     q[:, free] = np.unwrap(q[:, free], axis=0)
     period = float(np.median(np.diff(stamps)))
-    when = np.array(told) if run.plugged else np.interp(
+    when = np.array(told) if run.plugged and not empty else np.interp(
         1e-9 * (run.sent[run.commands] - run.start), sent, stamps)
+    newer = np.r_[True, np.diff(np.maximum.accumulate(when)) > 0.0]
+    when, commanded = when[newer], commanded[newer]
     hold = period if run.plugged else float(np.median(np.diff(when)))
     begin, end = max(stamps[0], when[0]), min(stamps[-1], when[-1])
     time = begin + period * np.arange(max(2, int((end - begin) / period)))

@@ -22,7 +22,7 @@ they exert for that balances r together with F. Other tasks see r and all of the
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.data import REJECTING
+from opspace_control.control.data import ACTIVATION, REJECTING, SCALE
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.control.stack.disturbance import (
     BOUND,
@@ -33,12 +33,12 @@ from opspace_control.control.stack.disturbance import (
     GRASPS,
     OWN_FORCE,
     UNKNOWN,
-    WEIGHT,
     rejects_at,
 )
 from opspace_control.control.stack.level_forces import add_compensation, find_forces
 from opspace_control.spatial.dense import dot_product
 from opspace_control.tasks.force_law import presses
+from opspace_control.tasks.specification_law import motion_share
 
 
 @inlined
@@ -61,53 +61,79 @@ def bound_force(rejected):
 
 
 @inlined
-def filter_force(disturbance, record, first, gain, demand):
+def filter_force(disturbance, record, first, gain, demand, scale):
     """
     Let a task's filtered force follow that of this cycle, of rows from the ``first`` on.
 
-    That of a row without a part ends at once, since nothing compensates for it; tasks that press
-    have what they had before.
+    That of a row without a part ends at once, whatever the ``gain``, since nothing compensates for
+    it; tasks that press have what they had before. While a grasp is engaged all of them fade.
     """
-    found, rows = disturbance.flags[FOUND], disturbance.rows
-    F = disturbance.tasks[record, FILTERED:]
-    for r in range(6 if gain > 0.0 else 0):
-        own = 0.0 if found == GRASPS else rows[OWN_FORCE, first + r]
-        F[r] += gain * (own - F[r])
-        if found == 1 and rows[WEIGHT, first + r] == 0.0 and not presses(
-                demand.tasks[record].force):
+    task, F = demand.tasks[record], disturbance.tasks[record, FILTERED:]
+    fades = disturbance.flags[FOUND] == GRASPS
+    for r in range(6):
+        if gain > 0.0:
+            own = 0.0 if fades else disturbance.rows[OWN_FORCE, first + r]
+            F[r] += gain * (own - F[r])
+        idle = scale[first + r] == 0.0 or motion_share(task, r) == 0.0
+        if idle and not (fades or presses(task.force)):
             F[r] = 0.0
 
 
 @inlined
-def energy_of(forces, first, mobility):
-    """Return ``fᵀ J Φ Jᵀ f`` of forces of tasks' rows (k,): how much they accelerate the robot."""
-    total = 0.0
+def energy_of(forces, first, activation, scratch):
+    """
+    Return ``fᵀ J Φ Jᵀ f`` of forces of tasks' rows (k,): how much they accelerate the robot.
+
+    Without what `regularise_rows` adds to the mobility of rows that are active in part.
+    """
+    mobility, total = scratch.mobility, 0.0
     for r in range(first, forces.size):
         if forces[r] != 0.0:
-            before = dot_product(mobility[r, first:], forces[first:], r - first)
-            total += forces[r] * (2.0 * before + forces[r] * mobility[r, r])
+            before, own = dot_product(
+                mobility[r, first:], forces[first:], r - first), mobility[r, r]
+            if activation[r] < 1.0:
+                own -= scratch.unconstrained[r] * (1.0 - activation[r] * activation[r])
+            total += forces[r] * (2.0 * before + forces[r] * own)
     return total
 
 
 @inlined
-def lasting_share(disturbance, gain, demand, forces, scratch):
+def energy_of_tasks(disturbance, robot, demand, filtered, activation, scratch):
     """
-    Return the share of filtered forces (k,) that accelerates the robot by no more than r does.
+    Return the energy of the forces of tasks that do not press, and of their compensation.
+
+    Those that are ``filtered``, or those of this cycle. `UNKNOWN` is scratch.
+    """
+    first, forces = 6 * demand.constraints.size, disturbance.rows[UNKNOWN]
+    for e in range(robot.points.size):
+        record, tasks = robot.points[e].record, disturbance.tasks
+        counts = 6 * e >= first and rejects_at(robot, e, tasks) and not presses(
+            demand.tasks[record].force)
+        for r in range(6):
+            force = 0.0
+            if counts:
+                force = tasks[record, FILTERED + r] if filtered else (
+                    disturbance.rows[OWN_FORCE, 6 * e + r])
+            forces[6 * e + r] = force
+    if demand.levels.size > 2:
+        add_compensation(disturbance.matrix[0], first, demand.levels, forces, scratch.column)
+    return energy_of(forces, first, activation, scratch)
+
+
+@inlined
+def bounded_share(disturbance, robot, demand, gain, activation, scratch):
+    """
+    Return the share of filtered forces that accelerates the robot by no more than r does.
 
     The motion changes what the rows of tasks can move, and forces of rows that balanced each other
-    balance no more. So ``fᵀ J Φ Jᵀ f`` is at most that of the forces of this cycle, which is at
-    most ``rᵀ Φ r``, or its value behind the same filter. Where the mobility stays it never is more,
-    since it is convex in f, and neither is it while f stays.
+    balance no more. So ``fᵀ J Φ Jᵀ f`` is at most that of the forces of this cycle, or its value
+    behind the same filter. Where the mobility stays it never is more, since it is convex in f, and
+    neither is it while f stays. Tasks that press have no part in either, and do not shrink.
     """
-    first, own = 6 * demand.constraints.size, disturbance.rows[UNKNOWN]
-    for k in range(own.size):
-        own[k] = disturbance.rows[OWN_FORCE, k] if k >= first else 0.0
-    if demand.levels.size > 2:
-        add_compensation(disturbance.matrix[0], first, demand.levels, own, scratch.column)
-    most = energy_of(own, first, scratch.mobility)
+    most = energy_of_tasks(disturbance, robot, demand, False, activation, scratch)
     disturbance.rate[ENERGY] += gain * (most - disturbance.rate[ENERGY])
     most = max(most, disturbance.rate[ENERGY], 0.0)
-    energy = energy_of(forces, first, scratch.mobility)
+    energy = energy_of_tasks(disturbance, robot, demand, True, activation, scratch)
     return math.sqrt(most / energy) if energy > most else 1.0
 
 
@@ -154,11 +180,13 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
         gain = disturbance.rate[GAIN] if found == GRASPS or (found == 1 and factorised) else 0.0
         for e in range(first // 6, robot.points.size):
             if rejects_at(robot, e, tasks):
-                filter_force(disturbance, robot.points[e].record, 6 * e, gain, demand)
+                filter_force(disturbance, robot.points[e].record, 6 * e, gain, demand,
+                             results.stack[SCALE])
                 bound_force(tasks[robot.points[e].record])
         write_forces(disturbance, robot, demand, factorised, forces, scratch)
         if found == 1 and factorised:
-            share = lasting_share(disturbance, gain, demand, forces, scratch)
+            share = bounded_share(
+                disturbance, robot, demand, gain, results.stack[ACTIVATION], scratch)
             if share < 1.0:
                 shrink_forces(disturbance, robot, demand, share)
                 write_forces(disturbance, robot, demand, True, forces, scratch)
