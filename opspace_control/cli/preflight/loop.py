@@ -43,8 +43,8 @@ def _measured(path):
     from opspace_control.runs.summary import Summary
 
     summary = Summary(Run(path))
+    period = float(np.median(summary.period))
     if summary.run.plugged:
-        return float(np.median(summary.period)), 0.0
+        return period, 0.0
     ages = [age for age in summary.ages if 0.0 <= age < 1.0]  # else the clocks differ
-    return (float(np.median(summary.period)),
-            float(np.median(summary.latency)) + (float(np.median(ages)) if ages else 0.0))
+    return period, float(np.median(summary.latency)) + (float(np.median(ages)) if ages else 0.0)

@@ -80,6 +80,12 @@ def filter_force(disturbance, record, first, gain, demand, scale):
 
 
 @inlined
+def is_bounded(robot, demand, e, tasks):
+    """Return whether the force of a point's task is one of those that `bounded_share` bounds."""
+    return rejects_at(robot, e, tasks) and not presses(demand.tasks[robot.points[e].record].force)
+
+
+@inlined
 def energy_of(forces, first, activation, scratch):
     """
     Return ``fᵀ J Φ Jᵀ f`` of forces of tasks' rows (k,): how much they accelerate the robot.
@@ -107,11 +113,10 @@ def energy_of_tasks(disturbance, robot, demand, filtered, activation, scratch):
     first, forces = 6 * demand.constraints.size, disturbance.rows[UNKNOWN]
     for e in range(robot.points.size):
         record, tasks = robot.points[e].record, disturbance.tasks
-        counts = 6 * e >= first and rejects_at(robot, e, tasks) and not presses(
-            demand.tasks[record].force)
+        bounded = 6 * e >= first and is_bounded(robot, demand, e, tasks)
         for r in range(6):
             force = 0.0
-            if counts:
+            if bounded:
                 force = tasks[record, FILTERED + r] if filtered else (
                     disturbance.rows[OWN_FORCE, 6 * e + r])
             forces[6 * e + r] = force
@@ -157,7 +162,7 @@ def shrink_forces(disturbance, robot, demand, share):
     tasks = disturbance.tasks
     for e in range(demand.constraints.size, robot.points.size):
         record = robot.points[e].record
-        if rejects_at(robot, e, tasks) and not presses(demand.tasks[record].force):
+        if share < 1.0 and is_bounded(robot, demand, e, tasks):
             for r in range(6):
                 tasks[record, FILTERED + r] *= share
                 tasks[record, r] *= share
@@ -174,7 +179,7 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
     """
     if disturbance.flags.size > 0:
         first, tasks = 6 * demand.constraints.size, disturbance.tasks
-        found, factorised, forces = disturbance.flags[FOUND], False, results.stack[REJECTING]
+        found, factorised = disturbance.flags[FOUND], False
         if found == 1 or demand.levels.size > 2:
             factorised = find_forces(disturbance, cycle, robot, demand, results.stack, scratch)
         gain = disturbance.rate[GAIN] if found == GRASPS or (found == 1 and factorised) else 0.0
@@ -183,13 +188,11 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
                 filter_force(disturbance, robot.points[e].record, 6 * e, gain, demand,
                              results.stack[SCALE])
                 bound_force(tasks[robot.points[e].record])
-        write_forces(disturbance, robot, demand, factorised, forces, scratch)
         if found == 1 and factorised:
-            share = bounded_share(
-                disturbance, robot, demand, gain, results.stack[ACTIVATION], scratch)
-            if share < 1.0:
-                shrink_forces(disturbance, robot, demand, share)
-                write_forces(disturbance, robot, demand, True, forces, scratch)
+            shrink_forces(disturbance, robot, demand, bounded_share(
+                disturbance, robot, demand, gain, results.stack[ACTIVATION], scratch))
+        write_forces(
+            disturbance, robot, demand, factorised, results.stack[REJECTING], scratch)
 
 
 @inlined
