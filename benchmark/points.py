@@ -83,7 +83,8 @@ def contenders(text, links, count):
     rows = 6 * count
     L = nan_filled((rows, rows))
     inputs = (moment_nodes(model), state.q, nodes_in_inertia(model.nodes, supports), plan,
-              points[:0], np.empty((0, 6)), nan_filled(model.nodes.size, NODE_STATE), None, L)
+              points[:0], np.empty((0, 6)), nan_filled(model.nodes.size, NODE_STATE),
+              np.empty((0, 0)), L)
     ours = inverse_inertia.bind(*inputs)
     peer, arguments = delassus(text, model, state, links)
     ours()

@@ -48,7 +48,7 @@ def test_first_order(robot, request):
     model, contacts = request.getfixturevalue(robot)
     frames = ('trunk',) if robot == 'quadruped' else HANDS
     state = random_state(model, 3)
-    errors = [error(model, state, frames, contacts, inertia) for inertia in (1e3, 1e5, 1e7)]
+    errors = [error(model, state, frames, contacts, inertia) for inertia in (1e2, 1e4, 1e6)]
     slopes = np.diff(np.log10(errors)) / 2.0
     np.testing.assert_allclose(slopes, -1.0, atol=0.05)
 

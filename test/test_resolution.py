@@ -37,7 +37,7 @@ def resolve(mobility, b, asked=None, threshold=THRESHOLD, least_mobility=LEAST_M
             levels=None, push=None, moving=None, compliant=None):
     """Return the forces and the eigenvalue bound; only the lower triangle of Λ⁻¹ is given."""
     n = len(b)
-    storage = make_storage(1, n, n, 0, None)
+    storage = make_storage(1, 1, n, n, 0, None)
     stack, scratch = storage.results.stack, storage.scratch
     scratch.mobility[:] = np.where(np.tri(n, dtype=bool), mobility, np.nan)
     stack[FORCE] = b

@@ -141,6 +141,6 @@ def test_limits_of_joints_see_points_beyond_a_trunk(monkeypatch):
             task.set_target(np.eye(4))
         torques.append(controller.compute_torque(state))
         assert controller._cycle['bound_count'][0] > 0
-        projections.append(controller._limits.scratch.projection[:, :18].copy())
+        projections.append(controller._arguments.storage.scratch.projection[:, :18].copy())
     assert difference(*projections) < 1e-12
     assert difference(*torques) < 1e-6

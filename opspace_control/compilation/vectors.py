@@ -162,7 +162,7 @@ def _define(function, operation, kinds):
 
 for _function, _operation, _kinds in (
         (operator.add, 'fadd', [(_SIX, _SIX)]), (operator.sub, 'fsub', [(_SIX, _SIX)]),
-        (operator.mul, 'fmul', [(types.float64, _SIX), (_SIX, types.float64)])):
+        (operator.mul, 'fmul', [(types.float64, _SIX), (_SIX, types.float64), (_SIX, _SIX)])):
     infer_global(_function)(type(f'Six_{_operation}', (ConcreteTemplate,), {
         'cases': [signature(_SIX, *each) for each in _kinds]}))
     for _each in _kinds:

@@ -158,13 +158,13 @@ class OperationalSpaceController(ControllerState):
         self._gradual = gradual_numbers(
             records, joint_records, dofs, bound, holds, grips, self.payloads, self._limits,
             self.passive_forces.dofs)
-        storage = make_storage(
-            model.nv, rows, 6 * robot.carried.size, constrained, self._limits)
+        storage = make_storage(nodes.size, model.nv, rows, 6 * robot.carried.size, constrained,
+                               self._limits)
         self._posture_acceleration, _, self._inverse_inertia, self._rows = storage.results
         self._row_scales = self._rows[SCALE, constrained:]
         self._arguments = Arguments(
             cycle=self._cycle,
-            robot=robot._replace(contacts=large_inertia(bound, contact_points, robot),
+            robot=robot._replace(contacts=large_inertia(bound, contact_points),
                                  collision=self._limits.collision if self._limits else None),
             demand=Demand(
                 constraints=bound[:len(eliminated)], tasks=records, sensors=sensor_records,

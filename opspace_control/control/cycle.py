@@ -15,7 +15,6 @@ from opspace_control.control.constraints.large_inertia import (
     demand_contacts,
     exert_contacts,
     predict_contacts,
-    projection_of,
     respond_contacts,
 )
 from opspace_control.control.data import FORCE, RESIDUAL, Data
@@ -148,10 +147,11 @@ def refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, a):
 
 
 @inlined
-def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
-    """Evaluate the motion q̈_null of bodies and points, the rows of the stack, L and Q."""
+def evaluate_points(cycle, robot, demand, grasping, results, scratch, projects, q, v):
+    """Evaluate the motion q̈_null of bodies and points, the stack's rows, L, Q, K if it projects."""
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     nodes, states, a_null, stack = robot.nodes, robot.states, results.a_null, results.stack
+    K = scratch.projection[:nodes.size if projects else 0]
     move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, v, a_null)
     bound_distances(robot.collision, cycle, states, scratch.bounded, a_null)
     add_inertia(robot.contacts, cycle, states, robot.responds)
@@ -166,9 +166,9 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, K, q, v):
     scratch.passive.rows[0] = sum_mobility(
         nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
         cycle.has_passive, scratch.mobility, scratch.passive.projection, K)
-    correct_reference(robot.contacts, nodes, states, stack[FORCE])
+    correct_reference(robot.contacts, nodes, states, K, stack[FORCE])
     observe_disturbance(
-        demand.disturbance, gravity, cycle, robot, grasping.grasps, scratch, v)
+        demand.disturbance, gravity, cycle, robot, grasping.grasps, scratch, K, v)
 
 
 @inlined
@@ -219,7 +219,8 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     place_bodies(robot.nodes, robot.states, cycle, q)
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, results.a_null)
     evaluate_points(
-        cycle, robot, demand, grasping, results, scratch, projection_of(robot.contacts), q, v)
+        cycle, robot, demand, grasping, results, scratch,
+        robot.contacts is not None or demand.disturbance.flags.size > 0, q, v)
     resolve_stack(cycle, robot, demand, results, scratch, None)
     move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
     complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
@@ -255,7 +256,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     if limits_apply:
         bound_motion(cycle, limits, demand.disturbance.unexpected, q, v)
     refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, results.a_null)
-    evaluate_points(cycle, robot, demand, grasping, results, scratch, bounded.projection, q, v)
+    evaluate_points(cycle, robot, demand, grasping, results, scratch, True, q, v)
     observe_motion(demand.disturbance, cycle, robot, bounds, limits_apply, v, results.a_task)
     bound_contacts(cycle, robot, constraints, bounded.contacts, scratch.small)
     follow_pairs(robot.collision, memory, bounded.distances.states)

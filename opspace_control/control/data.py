@@ -64,14 +64,14 @@ class Disturbance(NamedTuple):
     tasks: np.ndarray  # (t, 14), N and N m: force of each task that compensates, along its axes;
     #                    its greatest one and moment, -1: none; both filtered, without these bounds
     unexpected: np.ndarray  # (2, nv) ε of `unexpected_motion`; the velocity of the last cycle
-    matrix: np.ndarray  # (2, k + 2, k) scratch: Λ⁻¹ of tasks and its factor; that of a level
-    rows: np.ndarray  # (4, k) scratch, of `disturbance`
+    matrix: np.ndarray  # (2, k + 3, k) scratch: Λ⁻¹ of tasks and its factor; an inverse of a level
+    rows: np.ndarray  # (5, k) scratch, of `disturbance`
 
 
 # Nothing unknown is compensated.
 NO_DISTURBANCE = Disturbance(
     np.empty((0, 0)), np.empty(0, int), np.empty(0), np.empty((0, 14)), np.empty((2, 0)),
-    np.empty((2, 0, 0)), np.empty((4, 0)))
+    np.empty((2, 0, 0)), np.empty((5, 0)))
 
 
 class Demand(NamedTuple):
@@ -144,7 +144,8 @@ class Scratch(NamedTuple):
     second_force: np.ndarray = 'nv'  # of a second set of them, see `respond_to_both`
     wrench: np.ndarray = '6'
     small: np.ndarray = '3 6 6'
-    mobility: np.ndarray = 'k k'  # L, J A⁻¹ Jᵀ through all joints, lower triangle
+    mobility: np.ndarray = 'k k'  # L, J A⁻¹ Jᵀ of all joints, lower triangle with whole blocks
+    projection: np.ndarray = 'n b zeros'  # K of `sum_mobility`
     passive: PassiveMobility = PassiveMobility  # Q, the same through passive joints
     unconstrained: np.ndarray = 'k'  # the diagonal of L before constraints are eliminated
     constraint_factor: Factor = Factor  # of L's constraint rows, with coordinates of others
@@ -265,7 +266,6 @@ class Truncation(NamedTuple):
 class BoundedScratch(NamedTuple):
     """Intermediate results of a cycle that keeps limits of joints."""
 
-    projection: np.ndarray = 'n k zeros'  # of the stack's unit forces on the joints
     effort_limits: np.ndarray = 'nv'  # those that drive friction leaves
     a_ref: np.ndarray = 'nv'  # q̈_ref, of q̈_null and singular directions; scratch before and after
     tau_posture: np.ndarray = 'nv'  # ``A q̈_null + b + g`` with the feed-forward

@@ -147,8 +147,8 @@ class DisturbanceObserver:
         self._data = Disturbance(
             memory=np.zeros((ROWS + 2, nv)), flags=np.zeros(4, int), rate=self._rate,
             tasks=np.zeros((rows // 6, FILTERED + 6)),
-            unexpected=np.zeros((2, nv)), matrix=np.zeros((2, rows + 2, rows)),
-            rows=np.zeros((4, rows)))
+            unexpected=np.zeros((2, nv)), matrix=np.zeros((2, rows + 3, rows)),
+            rows=np.zeros((5, rows)))
         self._data.memory[ROWS:] = np.inf  # neither filter nor limit
         self.bounds[:] = -1.0
         self.set()

@@ -34,15 +34,16 @@ class Arguments(NamedTuple):
     storage: Storage
 
 
-def make_storage(dofs, rows, columns, constrained, limits):
+def make_storage(nodes, dofs, rows, columns, constrained, limits):
     """
     Return the `Storage` of a controller.
 
-    Sizes are those of the degrees of freedom, of the rows of the stack, of these and the rows of
-    trunks, and of those of constraints; the LimitData ``limits`` is None for the bare law.
+    Sizes are those of the nodes, of the degrees of freedom, of the rows of the stack, of these and
+    the rows of trunks, and of those of constraints; the LimitData ``limits`` is None for the bare
+    law.
     """
-    sizes = {'nv': dofs, 'k': rows, 'b': columns, 'c': constrained, 't': rows - constrained,
-             'STACK_ROWS': STACK_ROWS}
+    sizes = {'n': nodes, 'nv': dofs, 'k': rows, 'b': columns, 'c': constrained,
+             't': rows - constrained, 'STACK_ROWS': STACK_ROWS}
     results = make_arrays(Results, sizes)
     results.stack[RESIDUAL] = 0.0
     parts = {name: make_arrays(kind, sizes, scale=results.stack[SCALE]) for name, kind in (

@@ -48,6 +48,7 @@ def advance_residual(nodes, gains, started, memory, dt):
     """
     residual, p, rate = memory[RESIDUAL_TORQUE], memory[P], memory[P_RATE]
     last_gain = share = 0.0  # most joints have the rate of the one before
+    frequency = 1.0 / dt if dt > 0.0 else 0.0
     for k in range(p.size):
         rate[k] += memory[PASSIVE_TORQUE, k]
         # One by one: reassociation of floating point would cancel their sum in the test.
@@ -59,7 +60,7 @@ def advance_residual(nodes, gains, started, memory, dt):
         if k >= 0 and nodes[i].status == LOCKED:
             residual[k] = 0.0
         elif k >= 0 and started[0] != 0 and dt > 0.0:
-            unknown = (p[k] - memory[P_BEFORE, k]) / dt - memory[APPLIED_TORQUE, k] - 0.5 * (
+            unknown = frequency * (p[k] - memory[P_BEFORE, k]) - memory[APPLIED_TORQUE, k] - 0.5 * (
                 memory[RATE_BEFORE, k] + rate[k])
             if gains[0, k] != last_gain:
                 last_gain, share = gains[0, k], -math.expm1(-gains[0, k] * dt)

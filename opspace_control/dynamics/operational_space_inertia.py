@@ -73,9 +73,9 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
     On and below the diagonal L (6m, 6m) is ``J A⁻¹ Jᵀ`` over all joints that are not locked. With
     ``passively`` P (nv, 6b) has a row for each passive joint, inwards, so that over these joints
     ``Q = J_p A_pp⁻¹ J_pᵀ = Pᵀ P``; their number is returned. The first 6m columns of K, (n, 6b or
-    more) or None, receive the points' unit wrenches projected on each joint; entries of joints that
-    do not support a point are not written. Of idle points, and of rows that a point has not, all is
-    0.
+    more) or empty, receive the points' unit wrenches projected on each joint; entries of joints
+    that do not support a point are not written. Of idle points, and of rows that a point has not,
+    all is 0.
     """
     m, row, centers = L.shape[0] // 6, 0, False
     for e in range(m):
@@ -87,7 +87,7 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
             continue
         eliminate_node(nodes, i, states)
         cross_node(nodes, i, crossing, states, carried, L, coupling)
-        if K is not None:
+        if K.size > 0:
             store_projection(nodes, i, crossing, carried, K)
         if passively and (centers or nodes[i].status == PASSIVE):
             row = cross_passively(nodes, i, crossing, states, carried, P, row)
@@ -95,7 +95,7 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
         join_trunks(carried, L, coupling)
         if passively:
             project_trunks_passively(carried, m, P, row)
-        if K is not None:
+        if K.size > 0:
             project_trunks(nodes, carried, m, K)
     return row
 
@@ -149,8 +149,7 @@ def inverse_inertia(nodes, q, needs_inertia, plan, contacts, contact_inertia, st
             add_contact_inertia(contacts, e, contact_inertia[e], states)
     for e in range(m):
         place_point(carried, e, states)
-    if K is not None:
-        K[:] = 0.0
+    K[:] = 0.0
     sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, False, Lambda_inverse,
                  Lambda_inverse, K)
     for e in range(m):

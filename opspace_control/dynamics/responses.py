@@ -83,21 +83,19 @@ def pass_outward(s, u, B):
 
 
 @inlined
-def respond_to_forces(nodes, states, moved, joint_force):
+def respond_to_forces(nodes, states, joint_force):
     """
     Write ``u``, the accelerations of joints by forces at links, ``z``, and joints, (nv,).
 
-    ``B`` receives those of the bodies; ``z`` is zero afterwards. Only the nodes that are ``moved``,
-    (n,) of bool, have an inertia and a response; None: all.
+    ``B`` receives those of the bodies; ``z`` is zero afterwards.
     """
     for i in range(nodes.size - 1, -1, -1):
         node, s = nodes[i], states[i]
         s.u = 0.0
-        if moved is None or moved[i]:
-            if node.status != LOCKED:
-                s.u = (joint_force[node.v_index] + dot(s.z, s.S)) * s.inverse_D
-            if node.parent >= 0:
-                pass_inward(s, s.u, s.z, states[node.parent].z)
+        if node.status != LOCKED:
+            s.u = (joint_force[node.v_index] + dot(s.z, s.S)) * s.inverse_D
+        if node.parent >= 0:
+            pass_inward(s, s.u, s.z, states[node.parent].z)
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
         for r in range(6):
@@ -107,7 +105,7 @@ def respond_to_forces(nodes, states, moved, joint_force):
         else:
             for r in range(6):
                 s.B[r] = 0.0
-        if node.status != LOCKED and (moved is None or moved[i]):
+        if node.status != LOCKED:
             s.u = pass_outward(s, s.u, s.B)
 
 
@@ -158,7 +156,7 @@ def forward_response(nodes, states, joint_force, a_null, a):
 
     The forces are those of `apply_wrenches`; those at links are set to zero.
     """
-    respond_to_forces(nodes, states, None, joint_force)
+    respond_to_forces(nodes, states, joint_force)
     add_response(nodes, states, a_null, a)
 
 
@@ -170,6 +168,29 @@ def add_response(nodes, states, a_null, a):
     for i in range(nodes.size):
         if nodes[i].status != LOCKED:
             a[nodes[i].v_index] += states[i].u
+
+
+@called
+def accelerate_rows(nodes, states, moved, torque, K, a):
+    """
+    Write ``J A⁻¹ τ`` of joint forces, (nv,), to the rows of a stack (k,), a multiple of six.
+
+    It is ``Σ K_i u_i / D_i`` of the projections u of τ and those of the rows' unit forces, K (n, k
+    or more) of `sum_mobility`. Only the nodes that are ``moved``, (n,) of bool, have an inertia;
+    ``z`` of all nodes is zero before and afterwards.
+    """
+    for c in range(0, a.size, 6):
+        put(a, c, 0.0)
+    for i in range(nodes.size - 1, -1, -1):
+        node, s, u = nodes[i], states[i], 0.0
+        if moved[i]:
+            if node.status != LOCKED:
+                u = (torque[node.v_index] + dot(s.z, s.S)) * s.inverse_D
+                for c in range(0, a.size, 6):
+                    put(a, c, six(a, c) + u * six(K[i], c))
+            if node.parent >= 0:
+                pass_inward(s, u, s.z, states[node.parent].z)
+        put(s.z, 0, 0.0)
 
 
 @inlined

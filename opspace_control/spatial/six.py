@@ -26,3 +26,12 @@ def put(x, first, numbers):
 def add_six(y, x):
     """Add the first six numbers of x to those of y."""
     put(y, 0, six(y, 0) + six(x, 0))
+
+
+@inlined
+def combine_rows(M, row, column, x, first):
+    """Return ``Σ x_k M_k`` of six rows of M, six numbers from a column on, and six numbers of x."""
+    return (x[first] * six(M[row], column) + x[first + 1] * six(M[row + 1], column)
+            + x[first + 2] * six(M[row + 2], column)) + (
+        x[first + 3] * six(M[row + 3], column) + x[first + 4] * six(M[row + 4], column)
+        + x[first + 5] * six(M[row + 5], column))

@@ -38,24 +38,14 @@ class LargeInertia(NamedTuple):
     response: np.ndarray  # (c, 6) its acceleration by passive joints
     opposing: np.ndarray  # (c, 6) force that opposes the reference motion
     exerted: np.ndarray  # (c, 6) wrench that the drives exert there
-    projection: np.ndarray  # (n, b): of unit wrenches at the stack's points on the joints
     work: np.ndarray  # (6,) scratch
 
 
-def large_inertia(records, points, robot):
+def large_inertia(records, points):
     """Return the `LargeInertia` of contacts, (c,) of CONSTRAINT and POINT; None without any."""
     if not len(points):
         return None
-    return LargeInertia(records, points, *np.zeros((5, points.size, 6)),
-                        np.zeros((robot.nodes.size, 6 * robot.carried.size)), nan_filled(6))
-
-
-@inlined
-def projection_of(contacts):
-    """Return where unit wrenches projected on the joints go, or None."""
-    if contacts is None:
-        return None
-    return contacts.projection
+    return LargeInertia(records, points, *np.zeros((5, points.size, 6)), nan_filled(6))
 
 
 @inlined
@@ -169,10 +159,9 @@ def respond_contacts(contacts, states, responds):
 
 
 @called
-def correct_reference(contacts, nodes, states, x):
+def correct_reference(contacts, nodes, states, K, x):
     """Subtract from the accelerations x, (k,), those by what opposes the reference motion."""
     if contacts is not None:
-        K = contacts.projection
         for i in range(nodes.size):
             states[i].z[:] = 0.0
         for e in range(contacts.points.size):

@@ -113,7 +113,7 @@ def project_row(data, w):
 @rare
 def couple_row(data, w):
     """Write the coupling of a row with the rows before it, with itself and with the stack."""
-    bound_rows, K, states = data.scratch.bounded.bound_rows, data.scratch.bounded.projection, (
+    bound_rows, K, states = data.scratch.bounded.bound_rows, data.scratch.projection, (
         data.robot.states)
     gram, coupling, projection = bound_rows.gram[w], bound_rows.coupling[w], bound_rows.projection
     response, n = bound_rows.response, states.size

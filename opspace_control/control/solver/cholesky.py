@@ -72,27 +72,6 @@ def solve_upper(factor, count, x):
 
 
 @inlined
-def invert_factor(factor, count, row):
-    """Replace the first ``count`` rows of a factor by those of ``L⁻¹``; row (count,) is scratch."""
-    for i in range(count):
-        for k in range(i):
-            row[k], factor[i, k] = factor[i, k], 0.0
-        for k in range(i):
-            add_scaled(factor[i], row[k], factor[k], k + 1)
-        for k in range(i):
-            factor[i, k] *= -factor[i, i]
-
-
-@inlined
-def solve_inverted(inverse, count, x, solution):
-    """Write ``L⁻ᵀ L⁻¹ x`` of `invert_factor`: rows do not wait for each other as in the solves."""
-    for i in range(count):
-        solution[i] = 0.0
-    for i in range(count):
-        add_scaled(solution, dot_product(inverse[i], x, i + 1), inverse[i], i + 1)
-
-
-@inlined
 def append_row(factor, count, column, pivot):
     """
     Append a row to the factor of ``count`` rows.

@@ -22,7 +22,7 @@ from opspace_control.dynamics.momentum_observer import (
     P,
     advance_residual,
 )
-from opspace_control.dynamics.responses import add_acceleration, respond_to_forces
+from opspace_control.dynamics.responses import accelerate_rows
 
 # Of ``Disturbance.flags``.
 STARTED, FROZEN, FOUND, EXPECTED = range(4)
@@ -32,18 +32,19 @@ GRASPS = -1
 GAIN, ENERGY = 1, 2
 # Columns of ``Disturbance.tasks`` from which on bounds and filtered forces are.
 BOUND, FILTERED = 6, 8
-# Of ``Disturbance.rows``, a number for each row of the stack: the share to which it takes part, its
-# softness, 0 where its force is known, the force of its level, and J Φ r.
-WEIGHT, SOFTNESS, OWN_FORCE, UNKNOWN = range(4)
+# Of ``Disturbance.rows``, for each row of the stack: the share to which it takes part, 1 where it
+# has one, its scale, 0 where its force is known, the force of its level, and J A⁻¹ r, then J Φ r.
+WEIGHT, PART, UNKNOWN_SCALE, OWN_FORCE, UNKNOWN = range(5)
 
 
 @called
-def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, v):
+def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, K, v):
     """
-    Find the mean unknown joint forces between the last state and that of this cycle.
+    Find the mean unknown joint forces between the last state and that of this cycle, and J A⁻¹ r.
 
-    Bodies are placed and moved; ``z`` of all nodes is zero before and afterwards. While a grasp is
-    engaged the residual has the load, which the law carries already: nothing is found.
+    Bodies are placed and moved, K is that of `sum_mobility`; ``z`` of all nodes is zero before and
+    afterwards. While a grasp is engaged the residual has the load, which the law carries already:
+    nothing is found.
     """
     if disturbance.flags.size > 0:
         memory, flags = disturbance.memory, disturbance.flags
@@ -62,6 +63,8 @@ def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, v):
         if advance_residual(robot.nodes, memory[ROWS:], flags, memory, cycle.dt) and (
                 before != 0 and cycle.dt > 0.0):
             flags[FOUND] = 1
+            accelerate_rows(robot.nodes, robot.states, robot.needs_inertia,
+                            memory[RESIDUAL_TORQUE], K, disturbance.rows[UNKNOWN])
 
 
 @inlined
@@ -102,40 +105,17 @@ def restart_observer(disturbance):
 
 
 @inlined
-def write_point_acceleration(point, states, a):
-    """Write the acceleration ``B`` at a point, less that of the other body, along its axes."""
-    for r in range(6):
-        a[r] = 0.0
-    if point.frame.node >= 0:
-        add_acceleration(states[point.frame.node].B, point.p, 1.0, a)
-    if point.other.node >= 0:
-        add_acceleration(states[point.other.node].B, point.p, -1.0, a)
-    for part in range(0, 6, 3):
-        axes, x, y, z = point.axes[part // 3], a[part], a[part + 1], a[part + 2]
-        for r in range(3):
-            a[part + r] = axes[0, r] * x + axes[1, r] * y + axes[2, r] * z
-
-
-@inlined
 def rejects_at(robot, e, rejected):
     """Return whether the task of a point compensates for disturbances."""
     point = robot.points[e]
     return is_moving_frame(point, robot.carried[e]) and rejected[point.record, BOUND] >= 0.0
 
 
-@called
-def respond_points(disturbance, robot, constrained, scratch):
-    """Write ``J Φ r`` of the stack's rows, (k,); constraints are eliminated from those of tasks."""
-    points, a, mobility = robot.points, disturbance.rows[UNKNOWN], scratch.mobility
-    respond_to_forces(
-        robot.nodes, robot.states, robot.needs_inertia, disturbance.memory[RESIDUAL_TORQUE])
-    for k in range(a.size):
-        a[k] = 0.0
-    for e in range(points.size):
-        if is_moving_frame(points[e], robot.carried[e]):
-            write_point_acceleration(points[e], robot.states, a[6 * e:6 * e + 6])
+@inlined
+def leave_constraints(scratch, constrained, a):
+    """Eliminate constraints, the first rows, from accelerations (k,) of the stack's rows."""
     if constrained > 0:
-        factor = scratch.constraint_factor
+        factor, mobility = scratch.constraint_factor, scratch.mobility
         solve_semidefinite(factor, a[:constrained], scratch.coordinates)
         for j in range(constrained, a.size):
             for p in range(factor.sizes[1]):

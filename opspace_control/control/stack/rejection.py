@@ -36,7 +36,8 @@ from opspace_control.control.stack.disturbance import (
     rejects_at,
 )
 from opspace_control.control.stack.level_forces import add_compensation, find_forces
-from opspace_control.spatial.dense import dot_product
+from opspace_control.spatial.six import combine_rows, put
+from opspace_control.spatial.vectors import dot
 from opspace_control.tasks.force_law import presses
 from opspace_control.tasks.specification_law import motion_share
 
@@ -92,14 +93,15 @@ def energy_of(forces, first, activation, scratch):
 
     Without what `regularise_rows` adds to the mobility of rows that are active in part.
     """
-    mobility, total = scratch.mobility, 0.0
+    mobility, a, total = scratch.mobility, scratch.column, 0.0
+    for e in range(first, forces.size, 6):
+        for d in range(first, e + 1, 6):
+            put(a, 0, combine_rows(mobility, e, d, forces, e))
+            total += (1.0 if d == e else 2.0) * dot(forces[d:], a)
     for r in range(first, forces.size):
-        if forces[r] != 0.0:
-            before, own = dot_product(
-                mobility[r, first:], forces[first:], r - first), mobility[r, r]
-            if activation[r] < 1.0:
-                own -= scratch.unconstrained[r] * (1.0 - activation[r] * activation[r])
-            total += forces[r] * (2.0 * before + forces[r] * own)
+        if forces[r] != 0.0 and activation[r] < 1.0:
+            total -= forces[r] * forces[r] * scratch.unconstrained[r] * (
+                1.0 - activation[r] * activation[r])
     return total
 
 
