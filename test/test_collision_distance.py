@@ -242,7 +242,7 @@ class TestNearPairs:
             for shape, rate in zip(data.shapes, velocity[:, 1], strict=True):
                 shape['rotation'] = matrix_from_vector(step * rate) @ shape['rotation']
             fresh = data._replace(**{name: getattr(data, name).copy() for name in (
-                'pairs', 'near', 'shapes', 'bodies', 'body_pairs')})
+                'pairs', 'near', 'shapes', 'bodies', 'waits', 'body_pairs')})
             forget_distances(fresh)
             before = data.body_pairs['path'].copy()
             found, expected = near_in(data), near_in(fresh)

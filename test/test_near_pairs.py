@@ -83,15 +83,15 @@ def test_a_body_carries_all_that_is_fixed_to_it():
     collision = CollisionDescription.read(
         share_directory() / 'urdf' / 'talos.collision.yaml').model(model, WORLD)
     data = collision.data(8, 0.3)
-    keys = [frozenset(both['bodies'].tolist()) for both in data.body_pairs]
+    keys = [frozenset(both['bodies'].tolist()) for both in data.waits]
     assert len(set(keys)) == len(keys)
     ends = data.body_pairs['pairs']
     assert ends[0, 0] == 0
     assert ends[-1, 1] == len(data.pairs)
     assert (ends[1:, 0] == ends[:-1, 1]).all()
     nodes = data.shapes['node']
-    for both in data.body_pairs:
-        carried = [nodes[data.bodies['shape'][body]] for body in both['bodies']]
+    for wait, both in zip(data.waits, data.body_pairs, strict=True):
+        carried = [nodes[data.bodies['shape'][body]] for body in wait['bodies']]
         for k in range(*both['pairs']):
             pair = data.pairs[k]
             assert sorted(nodes[[pair['first'], pair['second']]].tolist()) == sorted(carried)

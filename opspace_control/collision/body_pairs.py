@@ -13,13 +13,14 @@ import math
 import numpy as np
 
 from opspace_control.collision.shapes import place_shape
-from opspace_control.collision.speeds import moving
+from opspace_control.collision.speeds import approach_bound, moving
 from opspace_control.compiled import called, inlined
 from opspace_control.model.nodes import WORLD
 
 # A body that carries shapes: a link with all that is fixed to it, or one shape of the world.
 BODY = np.dtype([
     ('shape', np.int64),      # the first of them, whose axes and centre are those of the body here
+    ('placed', np.int64),     # whether its other shapes are, too
     ('reach', np.float64),    # radius of the sphere about that centre that encloses all of them, m
     ('speed', np.float64),    # upper bound of the speed of any of their points, m/s
     ('path', np.float64),     # upper bound of the way of any of their points up to now, m
@@ -27,12 +28,17 @@ BODY = np.dtype([
     ('p', np.float64, (3,)),    # its centre, as `SHAPE`
 ], align=True)
 
-# Two bodies, and the pairs of their shapes, one after the other.
-BODY_PAIR = np.dtype([
+# Two bodies, and how far from each other they are: what a cycle reads of all of them, near
+# together in memory.
+BODY_WAIT = np.dtype([
     ('bodies', np.int64, (2,)),  # a and b; the reach of a is not greater
+    ('clear', np.float64),       # as `PAIR.clear`, with the paths of both bodies
+], align=True)
+
+# The pairs of shapes of two bodies, one after the other.
+BODY_PAIR = np.dtype([
     ('pairs', np.int64, (2,)),   # the first pair, and the one after the last
     ('influence', np.float64),   # the greatest of the pairs, m
-    ('clear', np.float64),       # as `PAIR.clear`, with the paths of both bodies
     ('least', np.float64),       # the least `PAIR.clear`
     ('path', np.float64),        # upper bound of the way of any point of a relative to b, m
     ('R', np.float64, (3, 3)),   # axes and centre of a in those of b when looked at last
@@ -44,21 +50,26 @@ _TURN = math.sqrt(0.5)
 
 
 def make_body_pairs(shapes, pairs):
-    """Return the BODY and BODY_PAIR records of shapes (s,) SHAPE and of pairs (p,) PAIR."""
+    """Return the BODY, BODY_WAIT and BODY_PAIR records of shapes (s,) SHAPE and pairs (p,) PAIR."""
     of_shape, first = bodies_of(shapes['node'])
+    order = np.argsort(of_shape, kind='stable')
+    shapes['next'][order] = np.where(
+        np.diff(of_shape[order], append=-1) == 0, np.roll(order, -1), -1)
     bodies = np.zeros(len(first), BODY)
     bodies['shape'] = first
     away = np.linalg.norm(shapes['position'] - shapes['position'][first][of_shape], axis=1)
     np.maximum.at(bodies['reach'], of_shape, away + shapes['bound'])
     both = np.sort(of_shape[np.stack([pairs['first'], pairs['second']], axis=1)], axis=1)
     begins = np.flatnonzero(np.any(np.diff(both, axis=0, prepend=-1), axis=1))
-    records = np.zeros(len(begins), BODY_PAIR)
+    waits, records = np.zeros(len(begins), BODY_WAIT), np.zeros(len(begins), BODY_PAIR)
     records['pairs'] = np.stack([begins, np.append(begins[1:], len(pairs))[:len(begins)]], axis=1)
-    records['bodies'] = both[begins]
-    greater = np.greater(*bodies['reach'][records['bodies']].T)
-    records['bodies'][greater] = records['bodies'][greater, ::-1]
-    records['clear'] = records['least'] = -np.inf
-    return bodies, records
+    waits['bodies'] = both[begins]
+    greater = np.greater(*bodies['reach'][waits['bodies']].T)
+    waits['bodies'][greater] = waits['bodies'][greater, ::-1]
+    pairs['sign'] = np.where(of_shape[pairs['first']] == np.repeat(
+        waits['bodies'][:, 0], np.diff(records['pairs']).ravel()), 1.0, -1.0)
+    waits['clear'] = records['least'] = -np.inf
+    return bodies, waits, records
 
 
 def bodies_of(nodes):
@@ -94,35 +105,37 @@ def shift_of(R, p, last, reach):
 
 @called
 def place_shapes(counts, shapes, bodies, origin, states):
-    """Write the poses of shapes, and paths and speeds of their bodies, which have velocities."""
-    for s in range(counts.shapes):
-        place_shape(shapes[s], origin, states)
+    """Write poses, paths and speeds of bodies, which have velocities; `place_others` follows."""
     for b in range(counts.bodies):
         body = bodies[b]
-        shape = shapes[body.shape]
+        shape, body.placed = shapes[body.shape], 0
+        place_shape(shape, origin, states)
         body.path += shift_of(shape.R, shape.p, body, body.reach)
-        v0, v1, v2, w0, w1, w2 = moving(shape, states, body.p[0], body.p[1], body.p[2])
-        turning = norm(w0, w1, w2)
-        body.speed = norm(v0, v1, v2) + (body.reach * turning if turning > 0.0 else 0.0)
+        body.speed = approach_bound(moving(shape, states, 0.0, 0.0, 0.0), body.p, body.reach)
+
+
+@inlined
+def place_others(body, shapes, origin, states):
+    """Write the poses of all shapes of a body but the first, once in a cycle."""
+    if body.placed == 0:
+        body.placed, s = 1, shapes[body.shape].next
+        while s >= 0:
+            place_shape(shapes[s], origin, states)
+            s = shapes[s].next
 
 
 @called
-def approach(pair, shapes, bodies, states, R, p):
+def approach(pair, a, b, motion, R, p):
     """
     Add to the ``path`` of a BODY_PAIR what it has moved since the last look, and return its speed.
 
-    The speed bounds that with which any distance of its shapes may decrease, m/s; R (3, 3) and
-    p (3,) are scratch.
+    The speed bounds that with which any distance of its shapes may decrease, m/s; a and b are its
+    bodies, ``motion`` is theirs of `relative_motion`, R (3, 3) and p (3,) are scratch.
     """
-    a, b = bodies[pair.bodies[0]], bodies[pair.bodies[1]]
-    x, y, z = a.p[0], a.p[1], a.p[2]
-    d0, d1, d2, A, B = x - b.p[0], y - b.p[1], z - b.p[2], a.R, b.R
+    d0, d1, d2, A, B = a.p[0] - b.p[0], a.p[1] - b.p[1], a.p[2] - b.p[2], a.R, b.R
     for r in range(3):
         p[r] = B[0, r] * d0 + B[1, r] * d1 + B[2, r] * d2
         for c in range(3):
             R[r, c] = B[0, r] * A[0, c] + B[1, r] * A[1, c] + B[2, r] * A[2, c]
     pair.path += shift_of(R, p, pair, a.reach)
-    v0, v1, v2, w0, w1, w2 = moving(shapes[a.shape], states, x, y, z)
-    u0, u1, u2, r0, r1, r2 = moving(shapes[b.shape], states, x, y, z)
-    speed, turning = norm(v0 - u0, v1 - u1, v2 - u2), norm(w0 - r0, w1 - r1, w2 - r2)
-    return speed + a.reach * turning if turning > 0.0 else speed
+    return approach_bound(motion, a.p, a.reach)

@@ -18,6 +18,7 @@ PAIR = np.dtype([
                                # of one body relative to the other up to then, m
     ('within', np.float64),    # the distance when it was found last, less that path, m; inf: never
     ('normal', np.float64, (3,)),  # unit vector from b to a then
+    ('sign', np.float64),      # 1 if a is on the first of `BODY_WAIT.bodies`, -1 if b is
 ], align=True)
 
 
@@ -34,12 +35,14 @@ class CollisionData(NamedTuple):
     counts: np.ndarray  # (1,) COUNTS
     shapes: np.ndarray  # (s,) SHAPE; poses and twists of the world's may change
     bodies: np.ndarray  # BODY
-    body_pairs: np.ndarray  # BODY_PAIR, in the order of their pairs
+    waits: np.ndarray       # BODY_WAIT, in the order of their pairs
+    body_pairs: np.ndarray  # BODY_PAIR, as these
     pairs: np.ndarray   # (p,) PAIR
     near: np.ndarray    # (k + 1,) NEAR_PAIR; the last is scratch
     count: np.ndarray   # (1,) int: of near pairs
     scratch: Scratch
     pose: np.ndarray     # (4, 3): scratch
+    due: np.ndarray      # as waits, int: scratch
     zone: np.ndarray     # (1,) features further than the least distance and this do not count, m
     counted: np.ndarray  # (1,) pairs that do not come near their bound by this, of the second rate
     #                      of their distance, do not count, m/s²; inf: all do
@@ -55,11 +58,12 @@ def make_collision(shapes, pairs, capacity, influence, zone=0.0, counted=np.inf,
     """
     parts = _records(shapes, pairs)
     most = [further * len(part) + further * (further - 1) // 2 for part in parts]
-    extra = further, further, most[1], most[0]
+    extra = further, further, most[1], most[1], most[0]
     collision = CollisionData(
         np.zeros(1, COUNTS), *(np.zeros(len(part) + more, part.dtype)
                                for part, more in zip(parts, extra, strict=True)),
         np.zeros(capacity + 1, NEAR_PAIR), np.zeros(1, int), make_scratch(), np.zeros((4, 3)),
+        np.zeros(len(parts[2]) + extra[2], int),
         *np.array([zone, counted, np.inf]).reshape(3, 1).copy())
     change_shapes(collision, shapes, pairs)
     set_influence(collision, influence)
@@ -72,19 +76,19 @@ def change_shapes(collision, shapes, pairs):
 
     Returns False, and changes nothing, if there is no room for them. The influence is to be set.
     """
-    arrays, parts = collision[1:5], _records(shapes, pairs)
+    arrays, parts = collision[1:6], _records(shapes, pairs)
     if any(len(part) > len(array) for array, part in zip(arrays, parts, strict=True)):
         return False
     for array, part in zip(arrays, parts, strict=True):
         array[:len(part)] = part
-    collision.counts[0] = *map(len, parts), collision.counts['revision'][0] + 1
+    collision.counts[0] = *map(len, (*parts[:2], *parts[3:])), collision.counts['revision'][0] + 1
     collision.count[0] = 0
     forget_distances(collision)
     return True
 
 
 def _records(shapes, pairs):
-    """Return the records of shapes, bodies, pairs of bodies and pairs."""
+    """Return the records of shapes, bodies, pairs of bodies, two each, and pairs."""
     records = np.zeros(len(pairs), PAIR)
     records['first'], records['second'] = np.reshape(pairs, (-1, 2)).T
     return shapes, *make_body_pairs(shapes, records), records
@@ -101,4 +105,4 @@ def set_influence(collision, influence):
 def forget_distances(collision):
     """Let all pairs be looked at in the next search: sizes of shapes have changed."""
     collision.pairs['clear'], collision.pairs['within'] = -np.inf, np.inf
-    collision.body_pairs['clear'] = collision.body_pairs['least'] = -np.inf
+    collision.waits['clear'] = collision.body_pairs['least'] = -np.inf

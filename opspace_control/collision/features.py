@@ -12,13 +12,13 @@ of its points are points of the shape, so their distances are never less than th
 
 import math
 
-from opspace_control.collision.distance import find_distance, gap_of_bounds, separate_point
+from opspace_control.collision.distance import find_distance, gap_of_bounds
 from opspace_control.collision.shapes import CAPSULE, HALF_SPACE, SPHERE
 from opspace_control.compiled import called, inlined
 
-# Sine of the angle between two edges, squared, below which `find_crossings` cannot tell, and its
-# slack, m: far above the rounding of either.
-_PARALLEL, _SLACK = 1e-6, 1e-6
+# Sine of the angle between two edges, squared, below which `find_crossings` cannot tell, and the
+# slack of what leaves out features, m: far above the rounding of either.
+_PARALLEL, SLACK = 1e-6, 1e-6
 
 # Numbers of features: 0 the whole shapes, 8 corners of a, 8 of b, pairs of 12 edges each.
 CORNERS, EDGES = 8, 12
@@ -157,7 +157,7 @@ def find_crossings(height, reach, i, heights, frames, edges):
         m2 = 0 if axis == 2 else axis + 1
         cosine = frames[k, m]
         sine = 1.0 - cosine * cosine
-        s_most, t_most = sine * (frames[5, k] + _SLACK), sine * (frames[6, m] + _SLACK)
+        s_most, t_most = sine * (frames[5, k] + SLACK), sine * (frames[6, m] + SLACK)
         b1, b2 = frames[6, m1], frames[6, m2]
         u1, u2 = b1 * frames[k, m1], b2 * frames[k, m2]
         ur, wr = frames[3, k], frames[4, m] + a1 * frames[k1, m] + a2 * frames[k2, m]
@@ -171,19 +171,53 @@ def find_crossings(height, reach, i, heights, frames, edges):
     return count
 
 
+@inlined
+def corner_is_far(side, i, disc, frames, far):
+    """
+    Return whether a corner is further than ``far``, m, from the core of the other shape.
+
+    It is one of a, or of b for ``side`` 1, after `place_boxes`; ``disc`` is the radius of the disc
+    of the other core.
+    """
+    square, own, other = 0.0, frames[5 + side], frames[6 - side]
+    z, x, y = (1.0 - 2.0 * (i & 1)) * own[2], (1.0 - (i & 2)) * own[0], (
+        1.0 - 0.5 * (i & 4)) * own[1]
+    for k in range(3):
+        if side == 1:
+            at = x * frames[k, 0] + y * frames[k, 1] + z * frames[k, 2] - frames[3, k]
+        else:
+            at = x * frames[0, k] + y * frames[1, k] + z * frames[2, k] + frames[4, k]
+        square += max(abs(at) - other[k] - (disc if k < 2 else 0.0), 0.0) ** 2
+    return square > far * far
+
+
+@inlined
+def edge_is_far(i, frames, far):
+    """Return whether edge i of a is further than ``far``, m, from the box of b: `place_boxes`."""
+    k = 2 if i < 4 else (0 if i < 8 else 1)
+    k1, k2 = (0, 1) if i < 4 else ((1, 2) if i < 8 else (2, 0))
+    a1, a2, square = (1.0 - 2.0 * (i & 1)) * frames[5, k1], (1.0 - (i & 2)) * frames[5, k2], 0.0
+    for m in range(3):
+        at = frames[4, m] + a1 * frames[k1, m] + a2 * frames[k2, m]
+        square += max(abs(at) - frames[5, k] * abs(frames[k, m]) - frames[6, m], 0.0) ** 2
+    return square > far * far
+
+
 @called
 def find_corner(a, b, side, i, zone, found, scratch):
     """
     Write the distance of a corner of one of two shapes from the other; return whether it counts.
 
-    It does if it is nearer than the least distance, of the whole shapes, and the ``zone``, m.
+    It does if it is nearer than the least distance, of the whole shapes, and the ``zone``, m. It
+    comes after `place_boxes`.
     """
     part, furthest = scratch.parts[0], scratch.least[0].distance + zone
     shape, other = (b, a) if side == 1 else (a, b)
-    place_corner(shape, i, part)
     cores = max(furthest + shape.radius + other.radius, 0.0)
-    if other.kind != HALF_SPACE and separate_point(part, other, scratch.vectors[0]) > cores:
+    if other.kind != HALF_SPACE and corner_is_far(
+            side, i, other.disc, scratch.frames, cores + SLACK):
         return False
+    place_corner(shape, i, part)
     if side == 1:
         find_distance(a, part, found, scratch)
     else:

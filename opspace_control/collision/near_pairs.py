@@ -10,12 +10,14 @@ feature has a ``bound_share`` that is 0 where it begins to count, so that no bou
 
 import math
 
-from opspace_control.collision.body_pairs import approach, place_shapes
+from opspace_control.collision.body_pairs import approach, place_others, place_shapes
 from opspace_control.collision.cores import TOUCHING
 from opspace_control.collision.distance import find_distance, gap_of_bounds
 from opspace_control.collision.features import (
     CORNERS,
     EDGES,
+    SLACK,
+    edge_is_far,
     find_corner,
     find_crossing,
     find_crossings,
@@ -23,7 +25,12 @@ from opspace_control.collision.features import (
     write_heights,
 )
 from opspace_control.collision.shapes import HALF_SPACE, advance_shape
-from opspace_control.collision.speeds import approach_bound, body_velocity, world_velocity
+from opspace_control.collision.speeds import (
+    approach_bound,
+    body_velocity,
+    relative_motion,
+    world_velocity,
+)
 from opspace_control.collision.waiting import Braking, may_wait, moves_across
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.braking import braking_speed
@@ -126,9 +133,9 @@ def find_near_pairs(states, origin, collision, braking):
     capacity, likely = collision.near.size - 1, collision.likely
     place_shapes(collision.counts[0], collision.shapes, collision.bodies, origin, states)
     most = min(likely[0], braking.furthest)
-    search_near_pairs(states, collision, braking, most)
+    search_near_pairs(states, origin, collision, braking, most)
     if most < braking.furthest and collision.count[0] < capacity:
-        search_near_pairs(states, collision, braking, braking.furthest)
+        search_near_pairs(states, origin, collision, braking, braking.furthest)
     likely[0] = math.inf
     if collision.count[0] == capacity and capacity > 0:
         most = collision.near[0].speed_margin
@@ -179,6 +186,7 @@ def keep_features(k, speed, collision, states, braking, search):
         return count, last, most
     write_heights(a, 0, least, heights[0])
     write_heights(b, 1, least, heights[1])
+    place_boxes(a, b, scratch.frames)
     for side in range(2):
         for i in range(CORNERS):
             if heights[side, i] <= reach and find_corner(
@@ -186,11 +194,10 @@ def keep_features(k, speed, collision, states, braking, search):
                 count, last, most = keep_feature(
                     k, 1 + CORNERS * side + i, a, b, collision, states, braking,
                     (count, last, most, likely))
-    edges = scratch.edges
-    place_boxes(a, b, scratch.frames)
+    edges, far = scratch.edges, max(least.distance + reach + a.radius + b.radius, 0.0) + SLACK
     for i in range(EDGES):
         height = heights[0, CORNERS + i]
-        if not height <= reach:
+        if not height <= reach or edge_is_far(i, scratch.frames, far):
             continue
         crossings = find_crossings(height, reach, i, heights[1], scratch.frames, edges)
         for e in range(crossings):
@@ -203,24 +210,26 @@ def keep_features(k, speed, collision, states, braking, search):
 
 
 @inlined
-def look_at(k, path, speed, states, collision, braking, search):
+def look_at(k, path, speed, motion, states, collision, braking, search):
     """
     Keep a pair and its features if they are urgent, as `keep_features`; of bodies as `BODY_PAIR`.
 
-    ``path`` is theirs, and ``speed`` how fast its distance may decrease at most, m/s.
+    ``path`` is theirs, ``speed`` how fast its distance may decrease at most, m/s, and ``motion``
+    that of `relative_motion`.
     """
     pair, near, least = collision.pairs[k], collision.near, collision.scratch.least
     zone, limit, (count, last, most, likely) = collision.zone[0], pair.influence, search
     if may_wait(pair.clear - path, limit, speed, braking, most):
         return count, last, most
     a, b = collision.shapes[pair.first], collision.shapes[pair.second]
-    speed = min(speed, approach_bound(a, b, states))
+    one = b if b.bound < a.bound else a
+    speed = min(speed, approach_bound(motion, one.p, one.bound))
     gap = gap_of_bounds(a, b)
     if may_wait(gap, limit, speed, braking, most):
         pair.clear = gap + path  # NaN is not, and stays visible
         return count, last, most
     if pair.within < math.inf and pair.clear - path >= 2.0 * zone and moves_across(
-            pair, path, a, b, states, limit, braking, most):
+            pair, path, a, b, one, motion, limit, braking, most):
         return count, last, most
     found = near[count]
     find_distance(a, b, found, collision.scratch)
@@ -240,25 +249,34 @@ def look_at(k, path, speed, states, collision, braking, search):
 
 
 @called
-def search_near_pairs(states, collision, braking, likely):
-    """Write the near pairs of placed shapes whose margins of speed are below ``likely``, m/s."""
-    shapes, pairs, bodies, pose = (
-        collision.shapes, collision.pairs, collision.bodies, collision.pose)
-    count, last, most = 0, 0, likely  # the last has the largest margin of speed, if all are there
+def search_near_pairs(states, origin, collision, braking, likely):
+    """Write the near pairs whose margins of speed are below ``likely``, m/s; bodies are placed."""
+    shapes, pairs, bodies, waits, body_pairs, due, pose = (
+        collision.shapes, collision.pairs, collision.bodies, collision.waits, collision.body_pairs,
+        collision.due, collision.pose)
+    looked = 0
     for g in range(collision.counts[0].body_pairs):
-        both = collision.body_pairs[g]
-        a, b = bodies[both.bodies[0]], bodies[both.bodies[1]]
-        paths, limit = a.path + b.path, both.influence
-        if may_wait(both.clear - paths, limit, a.speed + b.speed, braking, most):
-            continue
-        speed = approach(both, shapes, bodies, states, pose[:3], pose[3])
-        if not may_wait(both.least - both.path, limit, speed, braking, most):
+        a, b = bodies[waits[g].bodies[0]], bodies[waits[g].bodies[1]]
+        if not may_wait(waits[g].clear - (a.path + b.path), body_pairs[g].influence,
+                        a.speed + b.speed, braking, likely):
+            due[looked] = g
+            looked += 1
+    count, last, most = 0, 0, likely  # the last has the largest margin of speed, if all are there
+    for i in range(looked):
+        wait, both = waits[due[i]], body_pairs[due[i]]
+        a, b = bodies[wait.bodies[0]], bodies[wait.bodies[1]]
+        motion = relative_motion(shapes[a.shape], shapes[b.shape], states)
+        speed = approach(both, a, b, motion, pose[:3], pose[3])
+        if not may_wait(both.least - both.path, both.influence, speed, braking, most):
+            place_others(a, shapes, origin, states)
+            place_others(b, shapes, origin, states)
             both.least = math.inf
             for k in range(both.pairs[0], both.pairs[1]):
                 count, last, most = look_at(
-                    k, both.path, speed, states, collision, braking, (count, last, most, likely))
+                    k, both.path, speed, motion, states, collision, braking,
+                    (count, last, most, likely))
                 both.least = min(both.least, pairs[k].clear)
-        both.clear = both.least - both.path + paths
+        wait.clear = both.least - both.path + (a.path + b.path)
     collision.count[0] = count
 
 

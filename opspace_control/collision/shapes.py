@@ -34,6 +34,7 @@ _SIZES = {Kind.SPHERE: 1, Kind.CAPSULE: 2, Kind.CYLINDER: 2, Kind.BOX: 3, Kind.H
 # capsule a segment, that of a cylinder a segment and a disc.
 SHAPE = np.dtype([
     ('node', np.int64),           # node whose body carries it, WORLD for the world
+    ('next', np.int64),           # another shape on that body, each after one other; -1: none
     ('kind', np.int64),           # of `Kind`
     ('rotation', np.float64, (3, 3)),  # its axes in the frame of that body, or of the world
     ('position', np.float64, (3,)),    # its centre there, of a half-space a point of its plane, m

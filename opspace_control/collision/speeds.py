@@ -32,40 +32,45 @@ def moving(shape, states, x, y, z):
 
 
 @inlined
-def approach_bound(a, b, states):
-    """
-    Return an upper bound of the speed with which the distance of two shapes may decrease, m/s.
-
-    The rate is that of both bodies at one and the same of the nearest points: what a body turns
-    about the other's point is across the normal.
-    """
-    one = b if b.bound < a.bound else a
-    x, y, z = one.p[0], one.p[1], one.p[2]
-    v0, v1, v2, w0, w1, w2 = moving(a, states, x, y, z)
-    u0, u1, u2, r0, r1, r2 = moving(b, states, x, y, z)
-    v0, v1, v2, w0, w1, w2 = v0 - u0, v1 - u1, v2 - u2, w0 - r0, w1 - r1, w2 - r2
-    turning = w0 * w0 + w1 * w1 + w2 * w2
-    speed = math.sqrt(v0 * v0 + v1 * v1 + v2 * v2)
-    return speed + one.bound * math.sqrt(turning) if turning > 0.0 else speed
+def relative_motion(a, b, states):
+    """Return how the body of a shape moves relative to another one: velocity at the origin, ω."""
+    v0, v1, v2, w0, w1, w2 = moving(a, states, 0.0, 0.0, 0.0)
+    u0, u1, u2, r0, r1, r2 = moving(b, states, 0.0, 0.0, 0.0)
+    return v0 - u0, v1 - u1, v2 - u2, w0 - r0, w1 - r1, w2 - r2
 
 
 @inlined
-def approach_along(a, b, states, normal, cosine):
+def approach_bound(motion, point, reach):
+    """
+    Return an upper bound of the speed with which the distance of two shapes may decrease, m/s.
+
+    One of them is within ``reach`` of the ``point``. The rate is that of both bodies at one and the
+    same of the nearest points, of their relative ``motion``: what a body turns about the other's
+    point is across the normal.
+    """
+    v0, v1, v2, w0, w1, w2 = motion
+    x, y, z = point[0], point[1], point[2]
+    v0, v1, v2 = v0 + w1 * z - w2 * y, v1 + w2 * x - w0 * z, v2 + w0 * y - w1 * x
+    speed, turning = v0 * v0 + v1 * v1 + v2 * v2, w0 * w0 + w1 * w1 + w2 * w2
+    return math.sqrt(speed) + (reach * math.sqrt(turning) if turning > 0.0 else 0.0)
+
+
+@inlined
+def approach_along(motion, point, reach, normal, sign, cosine):
     """
     Return the bound of `approach_bound` for a distance whose direction is known.
 
-    The direction and the ``normal`` have a scalar product of at least ``cosine``, above 0.
+    The direction and the ``normal`` have a scalar product of at least ``cosine``, above 0. The
+    motion along the normal has the ``sign``.
     """
-    one = b if b.bound < a.bound else a
-    x, y, z = one.p[0], one.p[1], one.p[2]
-    v0, v1, v2, w0, w1, w2 = moving(a, states, x, y, z)
-    u0, u1, u2, r0, r1, r2 = moving(b, states, x, y, z)
-    v0, v1, v2, w0, w1, w2 = v0 - u0, v1 - u1, v2 - u2, w0 - r0, w1 - r1, w2 - r2
-    along = normal[0] * v0 + normal[1] * v1 + normal[2] * v2
-    across = math.sqrt(max(v0 * v0 + v1 * v1 + v2 * v2 - along * along, 0.0))
-    turning = w0 * w0 + w1 * w1 + w2 * w2
-    speed = max(-along, -cosine * along) + math.sqrt(max(1.0 - cosine * cosine, 0.0)) * across
-    return speed + one.bound * math.sqrt(turning) if turning > 0.0 else speed
+    v0, v1, v2, w0, w1, w2 = motion
+    x, y, z = point[0], point[1], point[2]
+    v0, v1, v2 = v0 + w1 * z - w2 * y, v1 + w2 * x - w0 * z, v2 + w0 * y - w1 * x
+    speed, turning = v0 * v0 + v1 * v1 + v2 * v2, w0 * w0 + w1 * w1 + w2 * w2
+    along = sign * (normal[0] * v0 + normal[1] * v1 + normal[2] * v2)
+    across = math.sqrt(max((1.0 - cosine * cosine) * (speed - along * along), 0.0))
+    speed = max(-along, -cosine * along) + across
+    return speed + (reach * math.sqrt(turning) if turning > 0.0 else 0.0)
 
 
 @inlined

@@ -33,10 +33,9 @@ def may_wait(gap, limit, speed, braking, most):
 
     Its margin of speed is ``most`` or more then, or `Braking.always` if it is beyond its influence.
     """
-    if not gap <= limit:
-        most = min(most, braking.always)
     return gap - braking.margin >= braking_distance(
-        most + speed, braking.acceleration, braking.approach_rate)
+        min(most, braking.always) + speed, braking.acceleration, braking.approach_rate) and (
+            most <= braking.always or not gap <= limit)
 
 
 @inlined
@@ -48,10 +47,11 @@ def gap_along(pair, a, b):
 
 
 @inlined
-def moves_across(pair, path, a, b, states, limit, braking, most):
+def moves_across(pair, path, a, b, one, motion, limit, braking, most):
     """
     Return whether a pair counts for nothing as its shapes hardly approach along their distance.
 
+    ``one`` is the smaller shape, ``motion`` that of `relative_motion`.
     The distance of their cores is the length of the shortest vector between points of them. Along
     the normal of a distance found before all these vectors are as long as the gap of both cores
     there, at least, and the shortest has become longer by their path, at most. So the cosine of the
@@ -61,7 +61,8 @@ def moves_across(pair, path, a, b, states, limit, braking, most):
     cosine = (gap + radii) / (pair.within + path + radii)
     if cosine > 0.0 and may_wait(
             gap - TOUCHING, limit,
-            approach_along(a, b, states, pair.normal, min(cosine, 1.0) - TOUCHING), braking, most):
+            approach_along(motion, one.p, one.bound, pair.normal, pair.sign,
+                           min(cosine, 1.0) - TOUCHING), braking, most):
         pair.clear = max(pair.clear, gap + path)
         return True
     return False

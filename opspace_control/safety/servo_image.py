@@ -144,8 +144,9 @@ def _groups(servo):
     if collision is not None:
         memory = arguments.storage.memory
         yield _places([collision.counts]), _places([
-            collision.counts, collision.shapes, collision.bodies, collision.body_pairs,
-            collision.pairs, collision.count, memory.near_pairs, active_pairs(memory)])
+            collision.counts, collision.shapes, collision.bodies, collision.waits,
+            collision.body_pairs, collision.pairs, collision.count, memory.near_pairs,
+            active_pairs(memory)])
     data, addresses, sizes = servo.ramps.data, [], []
     for array in (data.state, *(memory.ramps for memory in data.memories if memory.ramps.size)):
         addresses.append(array.ctypes.data)

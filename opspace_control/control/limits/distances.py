@@ -121,20 +121,21 @@ def follow_pairs(collision, memory, scratch):
     near, count = collision.near, collision.count[0]
     bound_state, pairs, active = memory.bound_state, memory.near_pairs, memory.bound_active
     levels, first = bound_state.shape[0], bound_state.shape[1] - pairs.size
-    for s in range(pairs.size):
+    before = old = 0
+    while before < pairs.size and pairs[before] >= 0:
         for level in range(levels):
-            scratch[level, s] = bound_state[level, first + s]
-            bound_state[level, first + s] = 0
-        scratch[levels, s], active[first + s] = active[first + s], 0
-    old = 0
-    for s in range(count):
-        while old < pairs.size and 0 <= pairs[old] < number_of(near[s]):
+            scratch[level, before] = bound_state[level, first + before]
+        scratch[levels, before] = active[first + before]
+        before += 1
+    for s in range(max(before, count)):
+        number = number_of(near[s]) if s < count else -1
+        while old < before and pairs[old] < number:
             old += 1
-        if old < pairs.size and pairs[old] == number_of(near[s]):
-            for level in range(levels):
-                bound_state[level, first + s] = scratch[level, old]
-            active[first + s] = scratch[levels, old]
-    for s in range(pairs.size):
+        there = old < before and pairs[old] == number
+        for level in range(levels):
+            bound_state[level, first + s] = scratch[level, old] if there else 0
+        active[first + s] = scratch[levels, old] if there else 0
+    for s in range(max(before, count)):
         pairs[s] = number_of(near[s]) if s < count else -1
 
 
