@@ -58,7 +58,7 @@ class Robot(NamedTuple):
 class Disturbance(NamedTuple):
     """Unknown joint forces that tasks compensate along their axes of motion."""
 
-    memory: np.ndarray  # (ROWS + 2, nv): that of `momentum_observer`, without filter and limit
+    memory: np.ndarray  # (ROWS, nv): that of `momentum_observer`
     flags: np.ndarray  # (4,) int, of `disturbance`
     rate: np.ndarray  # (3,) of the filter, 1/s; what it follows in this cycle; ``fᵀ J Φ Jᵀ f``
     tasks: np.ndarray  # (t, 14), N and N m: force of each task that compensates, along its axes;

@@ -145,11 +145,10 @@ class DisturbanceObserver:
                                    cure=f'There are: {", ".join(records) or "none"}.')
         self._records = {name: records[name] for name in chosen}
         self._data = Disturbance(
-            memory=np.zeros((ROWS + 2, nv)), flags=np.zeros(4, int), rate=self._rate,
+            memory=np.zeros((ROWS, nv)), flags=np.zeros(4, int), rate=self._rate,
             tasks=np.zeros((rows // 6, FILTERED + 6)),
             unexpected=np.zeros((2, nv)), matrix=np.zeros((2, rows + 3, rows)),
             rows=np.zeros((5, rows)))
-        self._data.memory[ROWS:] = np.inf  # neither filter nor limit
         self.bounds[:] = -1.0
         self.set()
         return self._data

@@ -23,7 +23,7 @@ from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
 from opspace_control.dynamics.kinematics import place_node, weigh_node, write_velocity
 from opspace_control.dynamics.preparation import GRAVITY, prepared
-from opspace_control.spatial.six import add_six
+from opspace_control.spatial.six import add_six, put
 from opspace_control.spatial.vectors import dot
 
 
@@ -47,6 +47,21 @@ def power_of_axis(V, S, h):
             + h[5] * (V[3] * S[4] - V[4] * S[3]))
 
 
+@inlined
+def gather_node(nodes, i, states, v, p, rate):
+    """Inward step of `gather_momentum` for node i; its ``z`` is zero afterwards."""
+    node, s = nodes[i], states[i]
+    if node.v_index >= 0:
+        p[node.v_index] = dot(s.z, s.S) + node.armature * v[node.v_index]
+        rate[node.v_index] = dot(s.B, s.S)
+        if node.carrier >= 0:
+            rate[node.v_index] += power_of_axis(states[node.carrier].V, s.S, s.z)
+    if node.parent >= 0:
+        add_six(states[node.parent].z, s.z)
+        add_six(states[node.parent].B, s.B)
+    put(s.z, 0, 0.0)
+
+
 @called
 def gather_momentum(nodes, states, gravity, v, p, rate):
     """
@@ -58,17 +73,7 @@ def gather_momentum(nodes, states, gravity, v, p, rate):
     for i in range(nodes.size):
         start_momentum(nodes, i, gravity, states)
     for i in range(nodes.size - 1, -1, -1):
-        node, s = nodes[i], states[i]
-        if node.v_index >= 0:
-            p[node.v_index] = dot(s.z, s.S) + node.armature * v[node.v_index]
-            rate[node.v_index] = dot(s.B, s.S)
-            if node.carrier >= 0:
-                rate[node.v_index] += power_of_axis(states[node.carrier].V, s.S, s.z)
-        if node.parent >= 0:
-            add_six(states[node.parent].z, s.z)
-            add_six(states[node.parent].B, s.B)
-        for r in range(6):
-            s.z[r] = 0.0
+        gather_node(nodes, i, states, v, p, rate)
 
 
 @called

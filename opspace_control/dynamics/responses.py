@@ -170,29 +170,6 @@ def add_response(nodes, states, a_null, a):
             a[nodes[i].v_index] += states[i].u
 
 
-@called
-def accelerate_rows(nodes, states, moved, torque, K, a):
-    """
-    Write ``J A⁻¹ τ`` of joint forces, (nv,), to the rows of a stack (k,), a multiple of six.
-
-    It is ``Σ K_i u_i / D_i`` of the projections u of τ and those of the rows' unit forces, K (n, k
-    or more) of `sum_mobility`. Only the nodes that are ``moved``, (n,) of bool, have an inertia;
-    ``z`` of all nodes is zero before and afterwards.
-    """
-    for c in range(0, a.size, 6):
-        put(a, c, 0.0)
-    for i in range(nodes.size - 1, -1, -1):
-        node, s, u = nodes[i], states[i], 0.0
-        if moved[i]:
-            if node.status != LOCKED:
-                u = (torque[node.v_index] + dot(s.z, s.S)) * s.inverse_D
-                for c in range(0, a.size, 6):
-                    put(a, c, six(a, c) + u * six(K[i], c))
-            if node.parent >= 0:
-                pass_inward(s, u, s.z, states[node.parent].z)
-        put(s.z, 0, 0.0)
-
-
 @inlined
 def project_unit_torque(nodes, node, states, projection):
     """Project a unit torque at the joint of a node on all joints, (n,)."""

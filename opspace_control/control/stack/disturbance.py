@@ -12,17 +12,19 @@ from opspace_control.compiled import called, inlined
 from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.dynamics.force_propagation import is_moving_frame
-from opspace_control.dynamics.generalized_momentum import gather_momentum
+from opspace_control.dynamics.generalized_momentum import gather_node, start_momentum
 from opspace_control.dynamics.momentum_observer import (
     APPLIED_TORQUE,
+    P_BEFORE,
     P_RATE,
-    PASSIVE_TORQUE,
+    RATE_BEFORE,
     RESIDUAL_TORQUE,
-    ROWS,
     P,
-    advance_residual,
 )
-from opspace_control.dynamics.responses import accelerate_rows
+from opspace_control.dynamics.responses import pass_inward
+from opspace_control.model.nodes import LOCKED
+from opspace_control.spatial.six import put, six
+from opspace_control.spatial.vectors import dot
 
 # Of ``Disturbance.flags``.
 STARTED, FROZEN, FOUND, EXPECTED = range(4)
@@ -38,33 +40,67 @@ WEIGHT, PART, UNKNOWN_SCALE, OWN_FORCE, UNKNOWN = range(5)
 
 
 @called
+def find_unknown(robot, cycle, gravity, memory, passive_torque, measured, K, v, a):
+    """
+    Write the mean unknown joint forces r since the last state, and ``J A⁻¹ r`` to the rows a (k,).
+
+    They are those of `MomentumObserver` without a filter. One inward recursion has the momentum
+    and the projection u of r on the joints; ``J A⁻¹ r = Σ K_i u_i / D_i``, with K of
+    `sum_mobility`. Returns whether all are finite. If they are not ``measured``, since there is
+    no last state, they stay.
+    """
+    nodes, states, p, rate = robot.nodes, robot.states, memory[P], memory[P_RATE]
+    frequency, finite = 1.0 / cycle.dt if measured else 0.0, True
+    for c in range(0, a.size, 6):
+        put(a, c, 0.0)
+    for i in range(nodes.size):
+        start_momentum(nodes, i, gravity, states)
+        put(states[i].z2, 0, 0.0)
+    for i in range(nodes.size - 1, -1, -1):
+        gather_node(nodes, i, states, v, p, rate)
+        node, s, k, u = nodes[i], states[i], nodes[i].v_index, 0.0
+        if k >= 0:
+            if cycle.has_passive:
+                rate[k] += passive_torque[k]
+            unknown = frequency * (p[k] - memory[P_BEFORE, k]) - memory[APPLIED_TORQUE, k] - 0.5 * (
+                memory[RATE_BEFORE, k] + rate[k])
+            if not abs(unknown) < math.inf:
+                finite = False
+            elif measured:
+                memory[RESIDUAL_TORQUE, k] = unknown if node.status != LOCKED else 0.0
+            memory[P_BEFORE, k], memory[RATE_BEFORE, k] = p[k], rate[k]
+        if robot.needs_inertia[i]:
+            if node.status != LOCKED:
+                u = (memory[RESIDUAL_TORQUE, k] + dot(s.z2, s.S)) * s.inverse_D
+                for c in range(0, a.size, 6):
+                    put(a, c, six(a, c) + u * six(K[i], c))
+            if node.parent >= 0:
+                pass_inward(s, u, s.z2, states[node.parent].z2)
+    return finite
+
+
+@called
 def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, K, v):
     """
     Find the mean unknown joint forces between the last state and that of this cycle, and J A⁻¹ r.
 
-    Bodies are placed and moved, K is that of `sum_mobility`; ``z`` of all nodes is zero before and
-    afterwards. While a grasp is engaged the residual has the load, which the law carries already:
-    nothing is found.
+    Bodies are placed and moved; ``z`` of all nodes is zero before and afterwards. While a grasp is
+    engaged the residual has the load, which the law carries already: nothing is found.
     """
     if disturbance.flags.size > 0:
-        memory, flags = disturbance.memory, disturbance.flags
+        flags, measured = disturbance.flags, disturbance.flags[STARTED] != 0 and cycle.dt > 0.0
         disturbance.rate[GAIN] = -math.expm1(-disturbance.rate[0] * cycle.dt)
-        before, flags[FOUND] = flags[STARTED], 0
+        flags[FOUND] = flags[STARTED] = 0
         if flags[FROZEN] != 0 or not rejects(disturbance.tasks):
-            flags[STARTED] = 0
             return
         for g in range(grasps.size):
             if grasps[g].activation > 0.0:
-                flags[FOUND], flags[STARTED] = GRASPS, 0
+                flags[FOUND] = GRASPS
                 return
-        gather_momentum(robot.nodes, robot.states, gravity, v, memory[P], memory[P_RATE])
-        for k in range(v.size):
-            memory[PASSIVE_TORQUE, k] = scratch.passive_torque[k] if cycle.has_passive else 0.0
-        if advance_residual(robot.nodes, memory[ROWS:], flags, memory, cycle.dt) and (
-                before != 0 and cycle.dt > 0.0):
+        flags[STARTED] = 1
+        if find_unknown(robot, cycle, gravity, disturbance.memory, scratch.passive_torque, measured,
+                        K, v, disturbance.rows[UNKNOWN]) and measured:
             flags[FOUND] = 1
-            accelerate_rows(robot.nodes, robot.states, robot.needs_inertia,
-                            memory[RESIDUAL_TORQUE], K, disturbance.rows[UNKNOWN])
 
 
 @inlined
