@@ -285,6 +285,28 @@ class TestMotion:
         assert least > 0.0095
         assert speed < 0.05
 
+    @pytest.mark.parametrize(('cylinder', 'box'), [
+        (([0.04, 0.2], [0.0, 0.0, 0.0], np.eye(3)), [0.2, 0.04, 0.1]),
+        (([0.05, 0.04], [0.03, 0.0, 0.02], [[1, 0, 0], [0, 0, -1], [0, 1, 0]]), [0.2, 0.04, 0.2])],
+        ids=['generator', 'cap'])
+    def test_a_cylinder_that_is_pressed_against_a_box_comes_to_rest(self, cylinder, box):
+        """With corners of an inscribed box efforts step by 45 to 80 times their limits."""
+        model = robot('dual_arm')
+        size, position, rotation = cylinder
+        controller = controlled(model, [
+            Shape('cylinder', 'l_hand', 'cylinder', size, position, rotation),
+            Shape('box', 'r_hand', 'box', box)], [PositionTask(hand, name=hand) for hand in HANDS])
+        state = bent(model)
+        for hand, place in model.forward_kinematics(state, HANDS).items():
+            controller.tasks[hand].set_target(place[:3, 3] * [1.0, 0.0, 1.0])
+        least, efforts = 1.0, []
+        for k, (_, tau) in enumerate(moved(controller, state, 4000)):
+            least = min([least, *(pair.distance for pair in controller.near_pairs)])
+            if k >= 3500:
+                efforts.append(tau / model.effort_limits)
+        assert least > 0.009
+        assert abs(np.diff(efforts, axis=0)).max(axis=1).sum() < 0.1
+
     def test_shapes_that_overlap_part_slowly(self):
         model = robot('dual_arm')
         state = bent(model)

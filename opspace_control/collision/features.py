@@ -4,23 +4,29 @@
 Features of two shapes that may be nearly as near as their nearest points.
 
 Where two flat faces, edges or both are parallel, the distance is the same in the whole region in
-which they overlap: a polygon, whose corners are corners of one shape, or crossings of two edges.
-Distances of these features have points that do not jump. Of a shape's core they are those of the
-box that is inscribed in it: of a capsule two corners and an edge, of a cylinder a square prism. All
-of its points are points of the shape, so their distances are never less than that of the shapes.
+which they overlap: its corners are corners of one shape, or crossings of two edges. Distances of
+these features have points that do not jump. The core of a capsule has two corners and an edge. That
+of a cylinder has the corners and the edges along z of the inscribed square prism, one of which is
+the generator nearest to the other shape, and two `rims`. All points are points of the shapes, so
+the distances of features are never less than theirs.
 """
 
 import math
 
 from opspace_control.collision.distance import find_distance, gap_of_bounds
+from opspace_control.collision.rims import cross_rim, is_rim
 from opspace_control.collision.shapes import CAPSULE, HALF_SPACE, SPHERE
 from opspace_control.compiled import called, inlined
 
 # Sine of the angle between two edges, squared, below which `find_crossings` cannot tell, and the
 # slack of what leaves out features, m: far above the rounding of either.
 _PARALLEL, SLACK = 1e-6, 1e-6
+# Where a cap is flat on a face, rounding may not turn corners: they are at the cylinder's own x
+# axis where the sine of the angle between its axis and the normal is far below this.
+_STILL = 0.1
 
-# Numbers of features: 0 the whole shapes, 8 corners of a, 8 of b, pairs of 12 edges each.
+# Numbers of features: 0 the whole shapes, 8 corners of a, 8 of b, pairs of 12 edges each. Edges 4
+# to 7 of a cylinder are two for each rim, one for each crossing; it has no others than along z.
 CORNERS, EDGES = 8, 12
 FEATURES = 1 + 2 * CORNERS + EDGES * EDGES
 
@@ -30,6 +36,31 @@ def inscribed(shape, axis):
     """Return the half length of the box inscribed in a shape's core along an axis, m."""
     half = shape.half[axis]
     return half + shape.disc * math.sqrt(0.5) if axis < 2 else half
+
+
+@inlined
+def turned(shape, side, scratch):
+    """
+    Return a shape; a cylinder turned about its axis until its prism has the nearest generator.
+
+    That is the one nearest to the other shape, by the normal of ``scratch.least``; ``side`` is 0
+    for a and 1 for b.
+    """
+    if shape.disc == 0.0:
+        return shape
+    scratch.turned[side] = shape
+    n, R, out = scratch.least[0].normal, shape.R, scratch.turned[side].R
+    x = n[0] * R[0, 0] + n[1] * R[1, 0] + n[2] * R[2, 0]
+    y = n[0] * R[0, 1] + n[1] * R[1, 1] + n[2] * R[2, 1]
+    z = n[0] * R[0, 2] + n[1] * R[1, 2] + n[2] * R[2, 2]
+    x += _STILL * z * z
+    across = math.sqrt(2.0 * (x * x + y * y))
+    if across > 0.0:
+        cosine, sine = (x + y) / across, (y - x) / across
+        for r in range(3):
+            out[r, 0] = cosine * R[r, 0] + sine * R[r, 1]
+            out[r, 1] = cosine * R[r, 1] - sine * R[r, 0]
+    return scratch.turned[side]
 
 
 @inlined
@@ -66,7 +97,13 @@ def place_corner(shape, i, part):
 
 @inlined
 def place_edge(shape, i, part):
-    """Write edge i as a capsule of the shape's radius: four along each of z, x and y."""
+    """Write edge i as a capsule of the shape's radius: four along each of z, x and y; or a rim."""
+    if is_rim(shape, i):
+        place_part(shape, 0.0, 0.0, (1.0 - (i & 2)) * shape.half[2], part)
+        part.disc = shape.disc
+        for r in range(3):
+            part.R[r, 2] = shape.R[r, 2]
+        return
     axis, u, w = (i // 4 + 2) % 3, 1.0 - 2.0 * (i & 1), 1.0 - (i & 2)
     one, two = (axis + 1) % 3, (axis + 2) % 3
     x = u * inscribed(shape, 0) if one == 0 else (w * inscribed(shape, 0) if two == 0 else 0.0)
@@ -109,11 +146,15 @@ def write_heights(shape, side, least, heights):
             heights[CORNERS + i] = base + (
                 u * x + w * y - abs(z) if axis == 0 else (
                     u * y + w * z - abs(x) if axis == 1 else u * z + w * x - abs(y)))
+        if is_rim(shape, i):
+            heights[CORNERS + i] = base + w * z - abs(x) - abs(y) if i < 8 else math.inf
 
 
 @inlined
 def crosses(part, point):
-    """Return whether a point of an edge's surface is not beside one of its ends."""
+    """Return whether a point of an edge's surface is not beside one of its ends; a rim has none."""
+    if part.disc > 0.0:
+        return True
     along = 0.0
     for r in range(3):
         along += part.R[r, 2] * (point[r] - part.p[r])
@@ -139,14 +180,15 @@ def place_boxes(a, b, frames):
 
 
 @inlined
-def find_crossings(height, reach, i, heights, frames, edges):
+def find_crossings(a, i, b, height, reach, heights, frames, edges):
     """
     Write which edges of b may cross edge i of a, and return how many.
 
     Those whose ``heights`` and its own are within ``reach`` together, m, and where the nearest
     points of both lines are on the edges, as `place_edge` numbers them, after `place_boxes`. The
     lines are nearest at ``s sin² = cos w·r − u·r`` and ``t sin² = w·r − cos u·r``, with their
-    directions u and w and r between their centres. Where they are nearly parallel, they may cross.
+    directions u and w and r between their centres. Where they are nearly parallel, they may cross,
+    and so may rims.
     """
     k = 2 if i < 4 else (0 if i < 8 else 1)
     k1, k2 = (0, 1) if i < 4 else ((1, 2) if i < 8 else (2, 0))
@@ -164,7 +206,8 @@ def find_crossings(height, reach, i, heights, frames, edges):
         for side in range(4):
             j = 4 * axis + side
             x = ur - (u1 if side & 1 == 0 else -u1) - (u2 if side & 2 == 0 else -u2)
-            if height + heights[CORNERS + j] <= reach and (sine < _PARALLEL or (
+            if height + heights[CORNERS + j] <= reach and (
+                    is_rim(a, i) or is_rim(b, j) or sine < _PARALLEL or (
                     abs(cosine * wr - x) <= s_most and abs(wr - cosine * x) <= t_most)):
                 edges[count] = j
                 count += 1
@@ -192,8 +235,12 @@ def corner_is_far(side, i, disc, frames, far):
 
 
 @inlined
-def edge_is_far(i, frames, far):
-    """Return whether edge i of a is further than ``far``, m, from the box of b: `place_boxes`."""
+def edge_is_far(a, i, b, frames, far):
+    """Return whether edge i of a is further than ``far``, m, from b: `place_boxes`; never a rim."""
+    if is_rim(a, i):
+        return False
+    if b.disc > 0.0:
+        far += b.disc - frames[6, 0]
     k = 2 if i < 4 else (0 if i < 8 else 1)
     k1, k2 = (0, 1) if i < 4 else ((1, 2) if i < 8 else (2, 0))
     a1, a2, square = (1.0 - 2.0 * (i & 1)) * frames[5, k1], (1.0 - (i & 2)) * frames[5, k2], 0.0
@@ -227,13 +274,22 @@ def find_corner(a, b, side, i, zone, found, scratch):
 
 @called
 def find_crossing(a, i, b, j, zone, found, scratch):
-    """Write the distance of two edges, and return whether it counts: where they cross, likewise."""
+    """
+    Write the distance of two edges, and return whether it counts: where they cross, likewise.
+
+    Edge i of a is in ``scratch.parts[0]``.
+    """
     parts, furthest = scratch.parts, scratch.least[0].distance + zone
-    place_edge(a, i, parts[0])
-    place_edge(b, j, parts[1])
-    if gap_of_bounds(parts[0], parts[1]) > furthest:
+    if is_rim(a, i) and is_rim(b, j) and (i & 1) != (j & 1):
         return False
-    find_distance(parts[0], parts[1], found, scratch)
+    place_edge(b, j, parts[1])
+    if is_rim(a, i) or is_rim(b, j):
+        if not cross_rim(parts, (i if is_rim(a, i) else j) & 1, furthest, found, scratch):
+            return False
+    elif gap_of_bounds(parts[0], parts[1]) > furthest:
+        return False
+    else:
+        find_distance(parts[0], parts[1], found, scratch)
     return (found.distance + parts[0].radius + parts[1].radius > 0.0
             and found.distance <= furthest
             and crosses(parts[0], found.points[0]) and crosses(parts[1], found.points[1]))

@@ -11,7 +11,6 @@ feature has a ``bound_share`` that is 0 where it begins to count, so that no bou
 import math
 
 from opspace_control.collision.body_pairs import approach, place_others, place_shapes
-from opspace_control.collision.cores import TOUCHING
 from opspace_control.collision.distance import find_distance, gap_of_bounds
 from opspace_control.collision.features import (
     CORNERS,
@@ -22,6 +21,8 @@ from opspace_control.collision.features import (
     find_crossing,
     find_crossings,
     place_boxes,
+    place_edge,
+    turned,
     write_heights,
 )
 from opspace_control.collision.shapes import HALF_SPACE, advance_shape
@@ -39,6 +40,8 @@ from opspace_control.dynamics.kinematics import place_node
 # By so much the margins of near pairs are expected to increase at most in a cycle, m/s. With less
 # the search is done again more often, with more it looks at more pairs.
 _CHANGE = 0.05
+# Points nearer to each other than this count as the same, m: those on a rim are found to 1e-7.
+_SAME = 1e-6
 
 
 @inlined
@@ -92,7 +95,7 @@ def share_of(feature, least, zone):
     for r in range(3):
         apart = max(apart, abs(feature.points[0, r] - least.points[0, r]),
                     abs(feature.points[1, r] - least.points[1, r]))
-    if apart < TOUCHING:
+    if apart < _SAME:
         return 0.0
     return min(1.0 - (feature.distance - least.distance) / zone, 1.0) * (
         min(2.0 - least.distance / zone, 1.0))
@@ -184,6 +187,7 @@ def keep_features(k, speed, collision, states, braking, search):
     reach = reach_of_features(least.distance, collision.zone[0], speed, braking, most)
     if reach < 0.0:
         return count, last, most
+    a, b = turned(a, 0, scratch), turned(b, 1, scratch)
     write_heights(a, 0, least, heights[0])
     write_heights(b, 1, least, heights[1])
     place_boxes(a, b, scratch.frames)
@@ -197,9 +201,10 @@ def keep_features(k, speed, collision, states, braking, search):
     edges, far = scratch.edges, max(least.distance + reach + a.radius + b.radius, 0.0) + SLACK
     for i in range(EDGES):
         height = heights[0, CORNERS + i]
-        if not height <= reach or edge_is_far(i, scratch.frames, far):
+        if not height <= reach or edge_is_far(a, i, b, scratch.frames, far):
             continue
-        crossings = find_crossings(height, reach, i, heights[1], scratch.frames, edges)
+        crossings = find_crossings(a, i, b, height, reach, heights[1], scratch.frames, edges)
+        place_edge(a, i, scratch.parts[0])
         for e in range(crossings):
             j = edges[e]
             if find_crossing(a, i, b, j, reach, near[count], scratch):
