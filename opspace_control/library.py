@@ -164,16 +164,17 @@ def bound(entry, table, places, arguments):
     numbers = (ctypes.c_double * len(table)).from_buffer(table)
     address = ctypes.c_void_p(ctypes.addressof(table))
 
-    def call(*given):
-        for place, number in zip(places, given, strict=True):
-            numbers[place] = number
-        return entry(address)
-
-    def call_with(number):
-        numbers[only] = number
-        return entry(address)
-
     if len(places) == 1:
-        only, call = places[0], call_with
+        only = places[0]
+
+        def call(number):
+            numbers[only] = number
+            return entry(address)
+    else:
+        def call(*given):
+            for place, number in zip(places, given, strict=True):
+                numbers[place] = number
+            return entry(address)
+
     call.arguments = arguments  # their memory is needed
     return call

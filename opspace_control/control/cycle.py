@@ -31,8 +31,8 @@ from opspace_control.control.limits.gravity_torques import bound_gravity_torques
 from opspace_control.control.limits.limit_law import bound_motion, clip_posture, faded
 from opspace_control.control.limits.repulsion import repel
 from opspace_control.control.limits.unexpected_motion import observe_motion
-from opspace_control.control.problem.bound_rows import add_bound_forces
 from opspace_control.control.problem.bounded_resolution import (
+    exert_bounds,
     resolve_within_bounds,
     resolve_within_efforts,
     respond_to_stack,
@@ -43,7 +43,6 @@ from opspace_control.control.singular.direction_motion import (
     clear_singular_forces,
     write_motion_laws,
 )
-from opspace_control.control.singular.transfer import add_limit_reactions
 from opspace_control.control.stack.disturbance import apply_torque, observe_disturbance
 from opspace_control.control.stack.rows import (
     apply_forces,
@@ -265,15 +264,15 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
             cycle, robot, demand, grasping, limits, v, bounded, scratch.small[1])
     any_resting = find_resting(nodes, limits, limits_apply and not unsupported, dt, v)
     cycle.singular_control, cycle.resting_count = limits_apply and not any_resting, 0
-    cycle.singular_active = cycle.direction_lost = False
+    cycle.singular_active, cycle.direction_lost, cycle.force_share = False, False, 1.0
     if limits_apply:
         write_motion_laws(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
                           bounded.directions)
         clear_singular_forces(bounded.directions, results.stack.shape[1])
     data = Data(cycle, robot, demand, grasping, bounds, memory, results, scratch, v)
     resolve_stack(cycle, robot, demand, results, scratch, data)
+    cycle.stiffened = cycle.stiffened and cycle.problems > 0 and not cycle.has_passive
     cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_skipped = 0
-    cycle.force_share = 1.0
     if limits_apply:
         resolve_within_bounds(data, any_resting, tau)
     else:
@@ -283,8 +282,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     while True:
         move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
         if cycle.problems > 0:
-            add_bound_forces(cycle.bound_count, bounded.bound_rows, tau)
-            add_limit_reactions(bounded.directions, tau)
+            exert_bounds(data, tau)
         complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
         if not limits_apply or cycle.problems > 0 or not any_effort_passes(data, tau):
             break

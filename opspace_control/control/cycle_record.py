@@ -45,6 +45,7 @@ CYCLE = np.dtype([
     ('singular_active', np.bool_),       # whether any direction was singular in this cycle
     ('singular_share', np.float64),      # whether any was lately: gradually, from 0 to 1
     ('direction_lost', np.bool_),        # whether one was all but lost at the last cycle
+    ('stiffened', np.bool_),             # whether links have `Memory.link_inertia`
     ('R', np.float64, (3, 3)),           # scratch from here on
     ('motion', np.float64, (4, 3)),
     ('rate', np.float64, (3,)),

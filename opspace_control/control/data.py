@@ -17,8 +17,7 @@ from opspace_control.control.solver.level_inverse import Decomposition
 from opspace_control.control.solver.semidefinite import Factor
 from opspace_control.dynamics.drive_friction import NO_DRIVE_FRICTION
 
-# Rows of `Results.stack`, a number for each row of the stack. Accelerations are in m/s² and rad/s²,
-# forces in N and N m.
+# Rows of `Results.stack`, a number for each of its rows: m/s² and rad/s², or N and N m.
 STACK_ROWS = 16
 (ACTIVATION,        # from 0 to 1
  SINGLE_JOINT,      # 1 for the acceleration of a single joint, else 0
@@ -69,9 +68,8 @@ class Disturbance(NamedTuple):
 
 
 # Nothing unknown is compensated.
-NO_DISTURBANCE = Disturbance(
-    np.empty((0, 0)), np.empty(0, int), np.empty(0), np.empty((0, 14)), np.empty((2, 0)),
-    np.empty((2, 0, 0)), np.empty((5, 0)))
+NO_DISTURBANCE = Disturbance(np.empty((0, 0)), np.empty(0, int), np.empty(0), np.empty((0, 14)),
+                             np.empty((2, 0)), np.empty((2, 0, 0)), np.empty((5, 0)))
 
 
 class Demand(NamedTuple):
@@ -109,6 +107,7 @@ class Memory(NamedTuple):
     bound_state: np.ndarray = 'l+1 m int'  # of each bound at each level, by `bound_number`
     bound_active: np.ndarray = 'm int'  # 1, -1: at the upper bound, at the lower one; 0: at none
     near_pairs: np.ndarray = 'd int'  # `number_of` each, -1 for none
+    link_inertia: np.ndarray = 'n 3 3 zeros'  # for the geometric stiffness of forces, kg m²
 
 
 class Results(NamedTuple):
@@ -280,6 +279,7 @@ class BoundedScratch(NamedTuple):
     bound_rows: BoundRows = BoundRows
     contacts: ContactForces = ContactForces
     applied: AppliedForces = AppliedForces
+    unstiffened: np.ndarray = 't t'  # Λ⁻¹ of the metric A, while it is of another one
     distances: NamedTuple = None  # Distances
     resting_rows: RestingRows = RestingRows
     problem: Problem = Problem

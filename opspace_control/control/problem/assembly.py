@@ -64,7 +64,7 @@ def select_rows(data):
 
 @inlined
 def gather_tasks(data, t, resting):
-    """Write the coupling of the rows of tasks, and what joints at rest leave of it."""
+    """Write what joints at rest leave of the coupling of the rows of tasks."""
     problem, mobility = data.scratch.bounded.problem, data.results.Lambda_inverse
     response, coupling = data.scratch.bounded.resting_rows.response, (
         data.scratch.bounded.bound_rows.coupling)
@@ -74,7 +74,6 @@ def gather_tasks(data, t, resting):
         for j in range(i + 1):
             c = problem.task_rows[j]
             x = symmetric(mobility, r - constrained, c - constrained)
-            problem.gram[i, j] = problem.gram[j, i] = x
             for w in range(resting):
                 x -= coupling[w, r] * response[c, w]
             problem.left[i, j] = problem.left[j, i] = x
@@ -129,6 +128,19 @@ def prepare_tasks(data, t, resting):
         if problem.truncated[level]:
             start_to_eigenvectors(problem.start, problem.vectors, scale, problem.levels[level],
                                   problem.levels[level + 1], product)
+    write_gram(data, t)
+
+
+@rare
+def write_gram(data, t):
+    """Write the coupling of the rows of tasks, of eigenvectors where levels are truncated."""
+    problem, mobility = data.scratch.bounded.problem, data.results.Lambda_inverse
+    product, constrained = data.scratch.bounded.truncation.product, (
+        6 * data.demand.constraints.size)
+    for i in range(t):
+        for j in range(i + 1):
+            problem.gram[i, j] = problem.gram[j, i] = symmetric(
+                mobility, problem.task_rows[i] - constrained, problem.task_rows[j] - constrained)
     for i in range(t):
         levels_to_eigenvectors(problem, problem.gram[i], product)
     for i in range(t):

@@ -28,7 +28,17 @@ from opspace_control.control.problem.bound_rows import (
     add_violated,
     begin_rows,
 )
-from opspace_control.control.problem.effects import find_efforts, write_reactions, write_residual
+from opspace_control.control.problem.effects import (
+    exert_link_inertia,
+    find_efforts,
+    write_reactions,
+    write_residual,
+)
+from opspace_control.control.problem.geometric_stiffness import (
+    stiffen,
+    swap,
+    write_link_inertia,
+)
 from opspace_control.control.problem.grip_efforts import correct_efforts, exert_reactions
 from opspace_control.control.problem.references import (
     REFERENCE,
@@ -44,7 +54,11 @@ from opspace_control.control.problem.solution import (
     solve_problem,
     start_forces,
 )
-from opspace_control.control.singular.transfer import add_correction, move_to_stack
+from opspace_control.control.singular.transfer import (
+    add_correction,
+    add_limit_reactions,
+    move_to_stack,
+)
 from opspace_control.control.stack.rejection import rejecting_forces
 from opspace_control.dynamics.drive_friction import any_friction
 from opspace_control.dynamics.hybrid_dynamics import restore_loads
@@ -109,6 +123,8 @@ def solve_bounded_problem(data, tau):
     write_effort_references(data, reducible)
     if reducible:
         count = add_share_row(data, count)
+    if cycle.stiffened:
+        stiffen(data, count, t)
     while True:
         if count > 0:
             solve_rows(data, count, t, a_ref, False)
@@ -125,7 +141,7 @@ def solve_bounded_problem(data, tau):
         add_correction(data, stack[RESIDUAL])
         if cycle.forces_decided:
             decide_forces(data, count, True)
-        find_efforts(data, count, tau_null, tau)
+        find_efforts(data, count, a, tau_null, tau)
         if corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
             corrections += 1
             continue
@@ -138,6 +154,8 @@ def solve_bounded_problem(data, tau):
         cycle.attained = False
     record_active(data, count)
     solve_nominal_problem(data, count, t)
+    if cycle.stiffened:
+        swap(data.results.Lambda_inverse, bounded.unstiffened)
 
 
 @called
@@ -181,6 +199,20 @@ def resolve_bounded(data, tau):
     if data.cycle.forces_decided:
         stack = data.results.stack
         exert_internal(data.scratch.bounded.contacts, stack[FORCE], stack[REACTION])
+
+
+@rare
+def exert_bounds(data, tau):
+    """
+    Add to tau (nv,) what drives exert beside the forces of the stack after a problem.
+
+    Then this cycle's forces tell the inertias of links for the next one.
+    """
+    bounded = data.scratch.bounded
+    add_bound_forces(data.cycle.bound_count, bounded.bound_rows, tau)
+    add_limit_reactions(bounded.directions, tau)
+    exert_link_inertia(data, data.results.a_task, tau)
+    write_link_inertia(data)
 
 
 @rare

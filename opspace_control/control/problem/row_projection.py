@@ -100,8 +100,10 @@ def project_row(data, w):
                 add_constraint_forces(data, bound_rows.direction[w], torque)
             project_passive_response(nodes, states, data.robot.responds, directions[FORCES, :dofs],
                                      directions[PASSIVE_MOTION, :dofs], projection, torque)
-            if data.scratch.passive_factor.sizes[0] > 0:
-                project_torques(nodes, states, torque, projection)
+        # An effort row is of A, its response of the metric.
+        if data.cycle.stiffened or (
+                data.cycle.has_passive and data.scratch.passive_factor.sizes[0] > 0):
+            project_torques(nodes, states, torque, projection)
     elif quantity == JOINT_ACCELERATION:
         project_unit_torque(nodes, limits[k].node, states, projection)
         torque[:] = 0.0

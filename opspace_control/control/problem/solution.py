@@ -20,7 +20,7 @@ from opspace_control.control.solver.program import DEPENDENT
 
 # Residual of a direction at the truncation threshold, in parts of its acceleration: that of the
 # proximal steps where the levels above leave as much as the softness.
-_RESIDUAL = 0.5 ** PROXIMAL_STEPS
+LEAST_RESIDUAL = 0.5 ** PROXIMAL_STEPS
 
 
 @inlined
@@ -151,4 +151,4 @@ def exceeds_residual(data, t):
         r = problem.task_rows[i]
         residual += (stack[SCALE, r] * stack[RESIDUAL, r]) ** 2
         wanted += (stack[SCALE, r] * stack[WANTED, r]) ** 2
-    return residual > _RESIDUAL * _RESIDUAL * wanted
+    return residual > LEAST_RESIDUAL * LEAST_RESIDUAL * wanted

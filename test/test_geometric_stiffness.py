@@ -1,0 +1,135 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Goals that bounds put out of reach: the geometric stiffness of forces as inertia of links."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from test_distance_limits import bound, moved
+
+from opspace_control import (
+    CollisionModel,
+    DistanceLimits,
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+    Shape,
+)
+from opspace_control.dynamics.link_inertia import hang_links
+from opspace_control.share import share_directory
+
+START = np.array([0.3, 0.6, 0.6])
+SHOULDER = 0.6  # rad, at which a post stands against the upper arm
+AXES = [0, 2]  # of the plane
+
+
+@cache
+def arm():
+    return RobotModel.from_urdf_file(share_directory() / 'urdf' / 'planar_3r.urdf')
+
+
+def hand(q):
+    return arm().forward_kinematics(RobotState(arm(), q, np.zeros(3)), ['hand'])['hand']
+
+
+def on_upper_arm(angle):
+    frame = arm().forward_kinematics(
+        RobotState(arm(), np.array([angle, 0.0, 0.0]), np.zeros(3)), ['upper_arm'])['upper_arm']
+    return frame[:3, 3] + frame[:3, :3] @ [0.3, 0.0, 0.0]
+
+
+def behind_a_post(angle, part):
+    """Return a controller of an arm whose goal is beyond a post, and its state."""
+    way = on_upper_arm(SHOULDER + 1e-4) - on_upper_arm(SHOULDER)
+    post = on_upper_arm(SHOULDER) + 0.07 * way / np.linalg.norm(way)
+    shapes = [Shape('arm', 'upper_arm', 'sphere', [0.03], position=[0.3, 0.0, 0.0]),
+              Shape('post', None, 'sphere', [0.03], position=list(post))]
+    task = PoseTask('hand', axes='x z', max_linear_velocity=0.5)
+    controller = OperationalSpaceController(
+        arm(), [task], PostureTask(target=START), limits=JointLimits(arm()),
+        distances=DistanceLimits(CollisionModel(arm(), shapes), margin=0.01))
+    base, goal = on_upper_arm(0.0) - [0.3, 0.0, 0.0], hand(np.array([angle, 0.0, 0.0]))
+    goal[:3, 3] = base + part * (goal[:3, 3] - base)
+    task.set_target(goal)
+    return controller, task, RobotState(arm(), START, np.zeros(3))
+
+
+@pytest.mark.parametrize(('angle', 'part'), [(1.2, 0.95), (2.0, 0.7), (2.4, 0.95)])
+def test_an_arm_rests_as_near_to_its_goal_as_a_post_lets_it(angle, part):
+    """Before it swung at 4 to 5 rad/s for good; the hand is where the least distance is."""
+    controller, task, start = behind_a_post(angle, part)
+    efforts, fastest = [], 0.0
+    for k, (state, tau) in enumerate(moved(controller, start, 8000)):
+        efforts.append(tau.copy())
+        if k >= 7000:
+            fastest = max(fastest, abs(state.v).max())
+    steps = (abs(np.diff(efforts, axis=0)) / arm().effort_limits).max(axis=1)
+    assert fastest < 1e-2  # rad/s
+    assert steps[-1000:].sum() < 1e-2
+    assert steps.max() < 0.15
+    goal = task.target[AXES]
+    # The upper arm stays where it is; elbow and wrist are at the nearest point to the goal.
+    shoulder, best = state.q[0], np.inf
+    for elbow in np.linspace(-1.5, 1.5, 121):
+        for wrist in np.linspace(-1.5, 1.5, 121):
+            at = hand(np.array([shoulder, elbow, wrist]))[AXES, 3]
+            best = min(best, np.linalg.norm(at - goal))
+    assert np.linalg.norm(hand(state.q)[AXES, 3] - goal) < best + 2e-3
+
+
+def test_the_inertia_is_the_geometric_stiffness_of_a_stretched_arm():
+    """``k J_ωᵀ I J_ω`` against second differences of ``−F·x``, all links of a planar arm pulled."""
+    controller, _, _ = behind_a_post(1.2, 0.95)
+    nodes, states = controller._arguments.robot.nodes, controller._arguments.robot.states
+    force, stiffness, h = np.array([0.0, 0.0, 60.0]), 100.0, 1e-4
+    q = START
+    controller.compute_torque(RobotState(arm(), q, np.zeros(3)), dt=1e-3)
+    inertia = np.zeros((nodes.size, 3, 3))
+    point = controller._arguments.robot.points[0]
+    hang_links(nodes.view(np.recarray), states.view(np.recarray), point['p'],
+               int(point['frame']['node']), force, stiffness, inertia)
+    sums = np.zeros((3, 3))
+    for i in range(nodes.size):
+        J = np.zeros((3, 3))
+        k = i
+        while k >= 0:
+            if nodes[k]['v_index'] >= 0:
+                J[:, nodes[k]['v_index']] = states[k]['S'][3:]
+            k = nodes[k]['parent']
+        sums += stiffness * J.T @ inertia[i] @ J
+    x = lambda d: force @ hand(q + d)[:3, 3]  # noqa: E731
+    K, unit = np.zeros((3, 3)), h * np.eye(3)
+    for i in range(3):
+        for j in range(3):
+            K[i, j] = -(x(unit[i] + unit[j]) - x(unit[i] - unit[j]) - x(unit[j] - unit[i])
+                        + x(-unit[i] - unit[j])) / (4.0 * h * h)
+    assert np.linalg.eigvalsh(K)[0] > 1.0  # all links are pulled
+    np.testing.assert_allclose(sums, K, atol=1e-4 * abs(K).max())
+
+
+def test_the_efforts_do_what_the_residuals_say():
+    """With inertias of links in the metric, the arm moves as the problem has it, within bounds."""
+    controller, _, start = behind_a_post(2.0, 0.7)
+    record, before, stiffened = controller._arguments, False, 0
+    for k, (state, tau) in enumerate(moved(controller, start, 3000)):
+        before, used = record.cycle[0]['stiffened'], before
+        if not used or k % 10 or not controller.active_limits:
+            continue
+        stiffened += 1
+        a = arm().forward_dynamics(state, tau)
+        attained = (arm().jacobian(state, ['hand']) @ a
+                    + arm().bias_acceleration(state, ['hand']))[AXES]
+        missed = controller.residual_accelerations['hand'][AXES]
+        np.testing.assert_allclose(
+            record.demand.tasks['acceleration'][0, AXES] - attained, missed, atol=1e-6)
+        assert abs(missed).max() > 1e-3
+        limits = record.bounds.joints
+        assert (a > limits['least'] - 1e-3 * limits['acceleration']).all()
+        assert (a < limits['greatest'] + 1e-3 * limits['acceleration']).all()
+        gradient, least = bound(controller)
+        assert gradient @ a > least - 1e-3 * limits['acceleration'].max()
+    assert stiffened > 50
