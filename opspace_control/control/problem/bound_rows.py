@@ -59,27 +59,31 @@ def add_share_row(data, count):
 
 @rare
 def begin_rows(data):
-    """
-    Write the rows of joints at rest at their limits, then those of the other active bounds.
-
-    Returns how many there are of the first, and of all. That of the share of applied forces waits
-    for these forces: `add_share_row`.
-    """
-    limits, index, active, count = data.bounds.joints, data.scratch.bounded.bound_rows.index, (
-        data.memory.bound_active), 0
-    index[:] = -1
+    """Write the rows of joints at rest at their limits; return how many there are."""
+    limits, count = data.bounds.joints, 0
+    data.scratch.bounded.bound_rows.index[:] = -1
     data.scratch.bounded.applied.inverse_cost[0] = 0.0
     for k in range(limits.size):
         for kind in RESTING_KINDS:
             if limits[k].resting_share[kind] > 0.0:
                 count = add_row(data, count, k, kind)
-    resting = count
+    return count
+
+
+@rare
+def add_active(data, count):
+    """
+    Add the rows of the other bounds that were active in the last problem; return the count of all.
+
+    That of the share of applied forces waits for these forces: `add_share_row`.
+    """
+    index, active = data.scratch.bounded.bound_rows.index, data.memory.bound_active
     for kind in range(ALL_KINDS):
         for k in range(count_bounds(data, kind) if kind != FORCE_SHARE else 0):
             number = bound_number(data, kind, k)
             if active[number] != 0 and index[number] < 0 and is_there(data, kind, k):
                 count = add_row(data, count, k, kind)
-    return resting, count
+    return count
 
 
 @rare

@@ -23,6 +23,7 @@ from opspace_control.control.problem.assembly import (
     write_matrix,
 )
 from opspace_control.control.problem.bound_rows import (
+    add_active,
     add_bound_forces,
     add_share_row,
     add_violated,
@@ -115,16 +116,17 @@ def solve_bounded_problem(data, tau):
     a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
     a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref[REFERENCE]
     find_posture_torques(data, bounded.tau_posture)
-    resting, count = begin_rows(data)
-    write_reference(data, resting, a_ref)
+    count = begin_rows(data)
+    write_reference(data, count, a_ref)
     reducible = find_reducible_forces(data)
     t, corrections = select_rows(data), 0
     prepare_tasks(data, t, cycle.resting_count)
     write_effort_references(data, reducible)
-    if reducible:
-        count = add_share_row(data, count)
     if cycle.stiffened:
         stiffen(data, count, t)
+    count = add_active(data, count)
+    if reducible:
+        count = add_share_row(data, count)
     while True:
         if count > 0:
             solve_rows(data, count, t, a_ref, False)

@@ -33,7 +33,6 @@ from opspace_control.control.data import (
     WANTED,
 )
 from opspace_control.control.limits.kinds import DISTANCE
-from opspace_control.control.problem.applied_forces import couple_force_share
 from opspace_control.control.problem.assembly import write_gram
 from opspace_control.control.problem.row_projection import couple_row, project_row
 from opspace_control.control.problem.solution import LEAST_RESIDUAL
@@ -74,7 +73,6 @@ def stiffen(data, count, t):
     for w in range(count):
         project_row(data, w)
         couple_row(data, w)
-        couple_force_share(data, w)
     write_gram(data, t)
 
 
