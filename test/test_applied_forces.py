@@ -314,3 +314,19 @@ def test_what_a_load_is_held_with_is_not_reduced():
     assert controller.force_share == 1.0
     assert controller.limited_joints == 0
     assert abs(tau[k]) == pytest.approx(limit)
+
+
+def test_a_reduced_force_is_no_disturbance():
+    """What tasks above compensate is the reduced force: with that of s = 1 they rejected 73 N."""
+    state, steps = at(0.2), 100
+    k, free, rest = most_loaded(state, 'link_4')
+    controller = pressing(state, limits_of(k, abs(rest + 0.5 * (free - rest))), above='link_4')
+    controller.disturbance = DisturbanceObserver(
+        20.0, max_force=1e4, max_moment=1e4, tasks=['link_4'])
+    for _ in range(steps):
+        tau = controller.compute_torque(state, dt=1e-3)
+        balanced = controller.force_share * ARM.jacobian(state, HAND).T @ F
+        v = state.v + 1e-3 * ARM.forward_dynamics(state, tau - balanced)
+        state = RobotState(ARM, ARM.integrate(state.q, v, 1e-3), v)
+    assert controller.force_share < 0.6
+    assert abs(controller.disturbance.rejected['link_4'][:3]).max() < 1.0  # N

@@ -264,14 +264,15 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
             cycle, robot, demand, grasping, limits, v, bounded, scratch.small[1])
     any_resting = find_resting(nodes, limits, limits_apply and not unsupported, dt, v)
     cycle.singular_control, cycle.resting_count = limits_apply and not any_resting, 0
-    cycle.singular_active, cycle.direction_lost, cycle.force_share = False, False, 1.0
+    cycle.singular_active = cycle.direction_lost = False
     if limits_apply:
         write_motion_laws(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
                           bounded.directions)
         clear_singular_forces(bounded.directions, results.stack.shape[1])
     data = Data(cycle, robot, demand, grasping, bounds, memory, results, scratch, v)
     resolve_stack(cycle, robot, demand, results, scratch, data)
-    cycle.stiffened = cycle.stiffened and cycle.problems > 0 and not cycle.has_passive
+    cycle.stiffened, cycle.force_share = (
+        cycle.stiffened and cycle.problems > 0 and not cycle.has_passive, 1.0)
     cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_skipped = 0
     if limits_apply:
         resolve_within_bounds(data, any_resting, tau)

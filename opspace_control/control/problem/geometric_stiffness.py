@@ -17,7 +17,8 @@ their limits need none of it: singular directions are those that they leave.
 
 ``A + J_ωᵀ I J_ω`` takes no row and no eigenvector: it is added to the articulated inertia. The
 drives exert ``−J_ωᵀ I α``, α being how the forces of the problem accelerate the links. Robots with
-passive joints or constraints have none of it, as their drives cannot.
+passive joints or constraints have none of it, as their drives cannot, nor have tasks that exert
+forces of their own.
 """
 
 import math
@@ -27,6 +28,7 @@ from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
     FORCE,
+    MOVING,
     REJECTING,
     RESIDUAL,
     SCALE,
@@ -118,15 +120,16 @@ def hang_from_point(data, e, share):
     """Add the inertias by so much of the force at point e of the stack, and by its reaction."""
     stack, point, directions = data.results.stack, data.robot.points[e], (
         data.scratch.bounded.directions)
-    stiffness = (directions[STIFFNESS, 6 * e] + directions[STIFFNESS, 6 * e + 1]
-                 + directions[STIFFNESS, 6 * e + 2]) / 3.0
-    if is_group(point) or point.whole or not stiffness > 0.0:
-        return
-    force, wrench = directions[FORCES, :6], data.scratch.wrench
+    force, wrench, square, stiffness = directions[FORCES, :6], data.scratch.wrench, 0.0, 0.0
     for r in range(6):
         k = 6 * e + r
-        force[r] = share * (stack[FORCE, k] - stack[APPLIED, k] - stack[REJECTING, k]
-                            - directions[SINGULAR_FORCE, k])
+        force[r] = share * (stack[FORCE, k] - stack[REJECTING, k] - directions[SINGULAR_FORCE, k])
+        if r < 3:
+            square += force[r] * force[r]
+            stiffness += directions[STIFFNESS, k] * force[r] * force[r]
+    if is_group(point) or point.whole or not stiffness > 0.0:
+        return
+    stiffness /= square
     base_wrench(point, force, 0, wrench)
     inertia = data.memory.link_inertia
     nodes, states = data.robot.nodes, data.robot.states
@@ -137,6 +140,17 @@ def hang_from_point(data, e, share):
         hang_links(nodes, states, point.p, point.other.node, wrench, stiffness, inertia)
 
 
+@inlined
+def any_applied(data):
+    """Return whether any task exerts a force of its own: its references are of the metric A."""
+    stack, compensation = data.results.stack, data.scratch.bounded.applied.compensation
+    found = False
+    for r in range(stack.shape[1]):
+        found = found or stack[APPLIED, r] != 0.0 or stack[MOVING, r] != 0.0 or (
+            compensation[r] != 0.0)
+    return found
+
+
 @rare
 def write_link_inertia(data):
     """Write the inertias of links for the next cycle, by the forces of this one's problem."""
@@ -144,7 +158,7 @@ def write_link_inertia(data):
     effect = directions[UNIT_FORCE, :data.results.stack.shape[1]]
     data.memory.link_inertia[:] = 0.0
     data.cycle.stiffened = False
-    if data.cycle.has_passive or data.demand.constraints.size > 0:
+    if data.cycle.has_passive or data.demand.constraints.size > 0 or any_applied(data):
         return
     write_effect(data, effect)
     for level in range(levels.size - 1):
