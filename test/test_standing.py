@@ -164,7 +164,7 @@ class Standing:
             self.state.update(q, v)
             tau = self.controller.compute_torque(self.state, dt=TIMESTEP)
             assert (abs(tau) <= self.controller.effort_limits).all()
-            assert all(self.humanoid.least - 0.1 < contact.load < 2000.0
+            assert all(self.humanoid.least - 0.12 < contact.load < 2000.0
                        and contact.slip < self.humanoid.slip for contact in self.contacts)
             self.simulated.set_effort(tau[self._dofs])
             self.simulated.step()
