@@ -19,7 +19,7 @@ from opspace_control import (
     RobotState,
     Shape,
 )
-from opspace_control.dynamics.link_inertia import hang_links
+from opspace_control.dynamics.link_inertia import add_inertias_by_force
 from opspace_control.share import share_directory
 
 START = np.array([0.3, 0.6, 0.6])
@@ -90,7 +90,7 @@ def test_the_inertia_is_the_geometric_stiffness_of_a_stretched_arm():
     controller.compute_torque(RobotState(arm(), q, np.zeros(3)), dt=1e-3)
     inertia = np.zeros((nodes.size, 3, 3))
     point = controller._arguments.robot.points[0]
-    hang_links(nodes.view(np.recarray), states.view(np.recarray), point['p'],
+    add_inertias_by_force(nodes.view(np.recarray), states.view(np.recarray), point['p'],
                int(point['frame']['node']), force, stiffness, inertia)
     sums = np.zeros((3, 3))
     for i in range(nodes.size):

@@ -96,6 +96,14 @@ def place_corner(shape, i, part):
 
 
 @inlined
+def axes_of_edge(i):
+    """Return the axis along edge i, z, x or y in turns, and the two across it, in this order."""
+    if i < 4:
+        return 2, 0, 1
+    return (0, 1, 2) if i < 8 else (1, 2, 0)
+
+
+@inlined
 def place_edge(shape, i, part):
     """Write edge i as a capsule of the shape's radius: four along each of z, x and y; or a rim."""
     if is_rim(shape, i):
@@ -104,8 +112,7 @@ def place_edge(shape, i, part):
         for r in range(3):
             part.R[r, 2] = shape.R[r, 2]
         return
-    axis, u, w = (i // 4 + 2) % 3, 1.0 - 2.0 * (i & 1), 1.0 - (i & 2)
-    one, two = (axis + 1) % 3, (axis + 2) % 3
+    u, w, (axis, one, two) = 1.0 - 2.0 * (i & 1), 1.0 - (i & 2), axes_of_edge(i)
     x = u * inscribed(shape, 0) if one == 0 else (w * inscribed(shape, 0) if two == 0 else 0.0)
     y = u * inscribed(shape, 1) if one == 1 else (w * inscribed(shape, 1) if two == 1 else 0.0)
     z = u * inscribed(shape, 2) if one == 2 else (w * inscribed(shape, 2) if two == 2 else 0.0)
@@ -190,8 +197,7 @@ def find_crossings(a, i, b, height, reach, heights, frames, edges):
     directions u and w and r between their centres. Where they are nearly parallel, they may cross,
     and so may rims.
     """
-    k = 2 if i < 4 else (0 if i < 8 else 1)
-    k1, k2 = (0, 1) if i < 4 else ((1, 2) if i < 8 else (2, 0))
+    k, k1, k2 = axes_of_edge(i)
     a1, a2, count = (1.0 - 2.0 * (i & 1)) * frames[5, k1], (1.0 - (i & 2)) * frames[5, k2], 0
     for axis in range(3):
         m = 2 if axis == 0 else axis - 1
@@ -241,8 +247,7 @@ def edge_is_far(a, i, b, frames, far):
         return False
     if b.disc > 0.0:
         far += b.disc - frames[6, 0]
-    k = 2 if i < 4 else (0 if i < 8 else 1)
-    k1, k2 = (0, 1) if i < 4 else ((1, 2) if i < 8 else (2, 0))
+    k, k1, k2 = axes_of_edge(i)
     a1, a2, square = (1.0 - 2.0 * (i & 1)) * frames[5, k1], (1.0 - (i & 2)) * frames[5, k2], 0.0
     for m in range(3):
         at = frames[4, m] + a1 * frames[k1, m] + a2 * frames[k2, m]

@@ -40,6 +40,15 @@ def relative_motion(a, b, states):
 
 
 @inlined
+def moved_by(motion, point):
+    """Return the velocity of a motion at a point, and the square of its angular velocity."""
+    v0, v1, v2, w0, w1, w2 = motion
+    x, y, z = point[0], point[1], point[2]
+    return (v0 + w1 * z - w2 * y, v1 + w2 * x - w0 * z, v2 + w0 * y - w1 * x,
+            w0 * w0 + w1 * w1 + w2 * w2)
+
+
+@inlined
 def approach_bound(motion, point, reach):
     """
     Return an upper bound of the speed with which the distance of two shapes may decrease, m/s.
@@ -48,10 +57,8 @@ def approach_bound(motion, point, reach):
     same of the nearest points, of their relative ``motion``: what a body turns about the other's
     point is across the normal.
     """
-    v0, v1, v2, w0, w1, w2 = motion
-    x, y, z = point[0], point[1], point[2]
-    v0, v1, v2 = v0 + w1 * z - w2 * y, v1 + w2 * x - w0 * z, v2 + w0 * y - w1 * x
-    speed, turning = v0 * v0 + v1 * v1 + v2 * v2, w0 * w0 + w1 * w1 + w2 * w2
+    v0, v1, v2, turning = moved_by(motion, point)
+    speed = v0 * v0 + v1 * v1 + v2 * v2
     return math.sqrt(speed) + (reach * math.sqrt(turning) if turning > 0.0 else 0.0)
 
 
@@ -63,10 +70,8 @@ def approach_along(motion, point, reach, normal, sign, cosine):
     The direction and the ``normal`` have a scalar product of at least ``cosine``, above 0. The
     motion along the normal has the ``sign``.
     """
-    v0, v1, v2, w0, w1, w2 = motion
-    x, y, z = point[0], point[1], point[2]
-    v0, v1, v2 = v0 + w1 * z - w2 * y, v1 + w2 * x - w0 * z, v2 + w0 * y - w1 * x
-    speed, turning = v0 * v0 + v1 * v1 + v2 * v2, w0 * w0 + w1 * w1 + w2 * w2
+    v0, v1, v2, turning = moved_by(motion, point)
+    speed = v0 * v0 + v1 * v1 + v2 * v2
     along = sign * (normal[0] * v0 + normal[1] * v1 + normal[2] * v2)
     across = math.sqrt(max((1.0 - cosine * cosine) * (speed - along * along), 0.0))
     speed = max(-along, -cosine * along) + across

@@ -32,6 +32,7 @@ from opspace_control.control.limits.limit_law import bound_motion, clip_posture,
 from opspace_control.control.limits.repulsion import repel
 from opspace_control.control.limits.unexpected_motion import observe_motion
 from opspace_control.control.problem.bounded_resolution import (
+    begin_problem,
     exert_bounds,
     resolve_within_bounds,
     resolve_within_efforts,
@@ -271,9 +272,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         clear_singular_forces(bounded.directions, results.stack.shape[1])
     data = Data(cycle, robot, demand, grasping, bounds, memory, results, scratch, v)
     resolve_stack(cycle, robot, demand, results, scratch, data)
-    cycle.stiffened, cycle.force_share = (
-        cycle.stiffened and cycle.problems > 0 and not cycle.has_passive, 1.0)
-    cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_skipped = 0
+    begin_problem(cycle)
     if limits_apply:
         resolve_within_bounds(data, any_resting, tau)
     else:

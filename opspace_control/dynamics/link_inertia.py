@@ -43,7 +43,7 @@ def oppose_rotations(nodes, states, inertia, a, a_ref, zeros, tau):
 
 
 @rare
-def hang_links(nodes, states, end, node, force, stiffness, inertia):
+def add_inertias_by_force(nodes, states, end, node, force, stiffness, inertia):
     """
     Add the inertias of the links from a node to the root by a force (3,) at ``end`` (3,).
 

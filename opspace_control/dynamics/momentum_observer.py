@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.checks import read_numbers
-from opspace_control.compiled import called, kernel
+from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled
 from opspace_control.dynamics.generalized_momentum import sum_generalized_momentum
 from opspace_control.dynamics.passive_forces import PassiveForces, passive_forces
@@ -39,6 +39,13 @@ class Observed(NamedTuple):
     memory: np.ndarray  # (ROWS, nv)
 
 
+@inlined
+def mean_unknown(memory, k, frequency):
+    """Return the mean unknown force of a joint since the last state, N m or N; 1/s."""
+    return frequency * (memory[P, k] - memory[P_BEFORE, k]) - memory[APPLIED_TORQUE, k] - 0.5 * (
+        memory[RATE_BEFORE, k] + memory[P_RATE, k])
+
+
 @called
 def advance_residual(nodes, gains, started, memory, dt):
     """
@@ -60,8 +67,7 @@ def advance_residual(nodes, gains, started, memory, dt):
         if k >= 0 and nodes[i].status == LOCKED:
             residual[k] = 0.0
         elif k >= 0 and started[0] != 0 and dt > 0.0:
-            unknown = frequency * (p[k] - memory[P_BEFORE, k]) - memory[APPLIED_TORQUE, k] - 0.5 * (
-                memory[RATE_BEFORE, k] + rate[k])
+            unknown = mean_unknown(memory, k, frequency)
             if gains[0, k] != last_gain:
                 last_gain, share = gains[0, k], -math.expm1(-gains[0, k] * dt)
             x = residual[k] + share * (unknown - residual[k])

@@ -29,15 +29,10 @@ from opspace_control.control.problem.bound_rows import (
     add_violated,
     begin_rows,
 )
-from opspace_control.control.problem.effects import (
-    exert_link_inertia,
-    find_efforts,
-    write_reactions,
-    write_residual,
-)
+from opspace_control.control.problem.effects import find_efforts, write_reactions, write_residual
 from opspace_control.control.problem.geometric_stiffness import (
+    exert_link_inertia,
     stiffen,
-    swap,
     write_link_inertia,
 )
 from opspace_control.control.problem.grip_efforts import correct_efforts, exert_reactions
@@ -61,6 +56,7 @@ from opspace_control.control.singular.transfer import (
     move_to_stack,
 )
 from opspace_control.control.stack.rejection import rejecting_forces
+from opspace_control.control.stack.scaling import copy_mobility
 from opspace_control.dynamics.drive_friction import any_friction
 from opspace_control.dynamics.hybrid_dynamics import restore_loads
 from opspace_control.dynamics.responses import (
@@ -74,6 +70,14 @@ from opspace_control.dynamics.responses import (
 # The free values of effort rows are corrected so often at most: the grasp force does not follow
 # the motion linearly, and the rows leave out constraint reactions to passive joints' own forces.
 _CORRECTIONS = 8
+
+
+@inlined
+def begin_problem(cycle):
+    """Begin without a problem; links have inertia only if there was one in the last cycle."""
+    cycle.stiffened = cycle.stiffened and cycle.problems > 0 and not cycle.has_passive
+    cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_skipped = 0
+    cycle.force_share = 1.0
 
 
 @rare
@@ -143,7 +147,8 @@ def solve_bounded_problem(data, tau):
         add_correction(data, stack[RESIDUAL])
         if cycle.forces_decided:
             decide_forces(data, count, True)
-        find_efforts(data, count, a, tau_null, tau)
+        find_efforts(data, count, tau_null, tau)
+        exert_link_inertia(data, a, tau)
         if corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
             corrections += 1
             continue
@@ -157,7 +162,7 @@ def solve_bounded_problem(data, tau):
     record_active(data, count)
     solve_nominal_problem(data, count, t)
     if cycle.stiffened:
-        swap(data.results.Lambda_inverse, bounded.unstiffened)
+        copy_mobility(bounded.unstiffened, 0, data.results.Lambda_inverse)
 
 
 @called

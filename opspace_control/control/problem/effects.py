@@ -19,9 +19,7 @@ from opspace_control.control.data import (
 )
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.problem.bound_rows import add_bound_forces
-from opspace_control.control.singular.direction_motion import ZEROS
 from opspace_control.control.singular.transfer import add_response
-from opspace_control.dynamics.link_inertia import oppose_rotations
 from opspace_control.dynamics.responses import apply_wrenches, project_forces
 from opspace_control.spatial.dense import add_scaled, dot_product
 
@@ -70,26 +68,12 @@ def write_reactions(data, count):
 
 
 @rare
-def exert_link_inertia(data, a, tau):
-    """
-    Add to tau (nv,) what drives exert for the inertias of links where the joints accelerate by a.
-
-    The reference motion takes none.
-    """
-    bounded, robot = data.scratch.bounded, data.robot
-    if data.cycle.stiffened:
-        oppose_rotations(robot.nodes, robot.states, data.memory.link_inertia, a, bounded.a_ref,
-                         bounded.directions[ZEROS, :tau.size], tau)
-
-
-@rare
-def find_efforts(data, count, a, tau_null, tau):
+def find_efforts(data, count, tau_null, tau):
     """
     Write to tau (nv,) what drives exert for the forces of the problem, but for minimum effort.
 
-    ``tau_null`` (nv,) is what q̈_ref takes, a (nv,) how the joints accelerate. At constraints drives
-    exert the internal forces that are decided, in planned grasps else the reactions, and h, planned
-    for ``RESIDUAL``.
+    ``tau_null`` (nv,) is what q̈_ref takes. At constraints drives exert the internal forces that are
+    decided, in planned grasps else the reactions, and h, planned for ``RESIDUAL``.
     """
     cycle, robot, stack, scratch = data.cycle, data.robot, data.results.stack, data.scratch
     exerted, constraints = scratch.exerted, data.demand.constraints.size
@@ -110,5 +94,4 @@ def find_efforts(data, count, a, tau_null, tau):
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted,
                    scratch.joint_force, scratch.wrench)
     project_forces(robot.nodes, robot.states, scratch.joint_force, tau)
-    exert_link_inertia(data, a, tau)
     add_bound_forces(count, scratch.bounded.bound_rows, tau)

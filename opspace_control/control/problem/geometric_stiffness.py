@@ -3,7 +3,7 @@
 """
 The geometric stiffness of the forces of tasks, as rotational inertia of links.
 
-A force F of a task at the end of a link, l from its joint, holds the link as gravity holds a
+A force F of a task at the end of a link, l from its joint, acts on the link as gravity acts on a
 pendulum: a rotation ω of the link changes what the task attains along F by ``−ωᵀ K ω``, ``K = F·l
 (1 − l lᵀ / l²)``. Where distances take away what the task wants, F is the demand divided by the
 softness, and ``√(K / A)`` is a frequency far beyond that of the task: arms swing for good.
@@ -44,10 +44,15 @@ from opspace_control.control.singular.direction_motion import (
     SINGULAR_FORCE,
     STIFFNESS,
     UNIT_FORCE,
+    ZEROS,
 )
-from opspace_control.control.stack.scaling import regularise_rows
+from opspace_control.control.stack.scaling import copy_mobility, regularise_rows
 from opspace_control.dynamics.force_propagation import is_group
-from opspace_control.dynamics.link_inertia import hang_links, set_inertias
+from opspace_control.dynamics.link_inertia import (
+    add_inertias_by_force,
+    oppose_rotations,
+    set_inertias,
+)
 from opspace_control.dynamics.operational_space_inertia import sum_mobility
 from opspace_control.dynamics.responses import base_wrench
 from opspace_control.spatial.dense import add_scaled
@@ -56,7 +61,10 @@ from opspace_control.spatial.dense import add_scaled
 @rare
 def stiffen(data, count, t):
     """
-    Change the metric of the problem: Λ⁻¹ of tasks, so many rows of bounds and of tasks.
+    Change the metric of the problem to ``A + J_ωᵀ I J_ω``.
+
+    Λ⁻¹ of tasks, so many rows of bounds, and the coupling of so many rows of tasks become those of
+    it.
 
     What was decided before, which directions are singular and what is their reference acceleration,
     stays that of the metric A.
@@ -68,10 +76,8 @@ def stiffen(data, count, t):
         robot.coupling, False, mobility, scratch.passive.projection,
         scratch.projection[:robot.nodes.size])
     regularise_rows(mobility, scratch.passive.constrained, 0, data.results.stack[ACTIVATION])
-    swap(data.results.Lambda_inverse, scratch.bounded.unstiffened)
-    for r in range(mobility.shape[0]):
-        for c in range(r + 1):
-            data.results.Lambda_inverse[r, c] = mobility[r, c]
+    copy_mobility(data.results.Lambda_inverse, 0, scratch.bounded.unstiffened)
+    copy_mobility(mobility, 0, data.results.Lambda_inverse)
     for w in range(count):
         project_row(data, w)
         couple_row(data, w)
@@ -79,11 +85,16 @@ def stiffen(data, count, t):
 
 
 @rare
-def swap(one, other):
-    """Exchange the numbers of two matrices of a shape."""
-    for r in range(one.shape[0]):
-        for c in range(one.shape[1]):
-            one[r, c], other[r, c] = other[r, c], one[r, c]
+def exert_link_inertia(data, a, tau):
+    """
+    Add to tau (nv,) what drives exert for the inertias of links where the joints accelerate by a.
+
+    The reference motion takes none.
+    """
+    bounded, robot = data.scratch.bounded, data.robot
+    if data.cycle.stiffened:
+        oppose_rotations(robot.nodes, robot.states, data.memory.link_inertia, a, bounded.a_ref,
+                         bounded.directions[ZEROS, :tau.size], tau)
 
 
 @rare
@@ -116,10 +127,12 @@ def residual_share(stack, effect, correction, first, last):
 
 
 @rare
-def hang_from_point(data, e, share):
+def add_inertias_of_point(data, e, share):
     """Add the inertias by so much of the force at point e of the stack, and by its reaction."""
     stack, point, directions = data.results.stack, data.robot.points[e], (
         data.scratch.bounded.directions)
+    if is_group(point) or point.whole:
+        return
     force, wrench, square, stiffness = directions[FORCES, :6], data.scratch.wrench, 0.0, 0.0
     for r in range(6):
         k = 6 * e + r
@@ -127,17 +140,17 @@ def hang_from_point(data, e, share):
         if r < 3:
             square += force[r] * force[r]
             stiffness += directions[STIFFNESS, k] * force[r] * force[r]
-    if is_group(point) or point.whole or not stiffness > 0.0:
+    if not stiffness > 0.0:
         return
     stiffness /= square
     base_wrench(point, force, 0, wrench)
     inertia = data.memory.link_inertia
     nodes, states = data.robot.nodes, data.robot.states
-    hang_links(nodes, states, point.p, point.frame.node, wrench, stiffness, inertia)
+    add_inertias_by_force(nodes, states, point.p, point.frame.node, wrench, stiffness, inertia)
     if point.other.node >= 0:
         for r in range(3):
             wrench[r] = -wrench[r]
-        hang_links(nodes, states, point.p, point.other.node, wrench, stiffness, inertia)
+        add_inertias_by_force(nodes, states, point.p, point.other.node, wrench, stiffness, inertia)
 
 
 @inlined
@@ -163,8 +176,8 @@ def write_link_inertia(data):
     write_effect(data, effect)
     for level in range(levels.size - 1):
         share = residual_share(data.results.stack, effect, directions[CORRECTION],
-                             levels[level], levels[level + 1])
+                               levels[level], levels[level + 1])
         if share > 0.0:
             data.cycle.stiffened = True
             for e in range(levels[level] // 6, levels[level + 1] // 6):
-                hang_from_point(data, e, share)
+                add_inertias_of_point(data, e, share)

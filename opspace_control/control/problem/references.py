@@ -50,8 +50,7 @@ def evaluate_reference(data, reference, tau_null):
     write_residual(data, stack[WANTED if reference == REFERENCE else DEMANDED], 0)
     if reference == REFERENCE:
         add_correction(data, stack[RESIDUAL])
-    bounded = data.scratch.bounded
-    find_efforts(data, 0, bounded.a_ref, tau_null, bounded.tau_ref[reference])
+    find_efforts(data, 0, tau_null, data.scratch.bounded.tau_ref[reference])
 
 
 @rare

@@ -101,7 +101,7 @@ def project_row(data, w):
             project_passive_response(nodes, states, data.robot.responds, directions[FORCES, :dofs],
                                      directions[PASSIVE_MOTION, :dofs], projection, torque)
         # An effort row is of A, its response of the metric.
-        if data.cycle.stiffened or (
+        if (data.cycle.stiffened and quantity == JOINT_FORCE) or (
                 data.cycle.has_passive and data.scratch.passive_factor.sizes[0] > 0):
             project_torques(nodes, states, torque, projection)
     elif quantity == JOINT_ACCELERATION:

@@ -20,6 +20,7 @@ from opspace_control.dynamics.momentum_observer import (
     RATE_BEFORE,
     RESIDUAL_TORQUE,
     P,
+    mean_unknown,
 )
 from opspace_control.dynamics.responses import pass_inward
 from opspace_control.model.nodes import LOCKED
@@ -62,8 +63,7 @@ def find_unknown(robot, cycle, gravity, memory, passive_torque, measured, K, v, 
         if k >= 0:
             if cycle.has_passive:
                 rate[k] += passive_torque[k]
-            unknown = frequency * (p[k] - memory[P_BEFORE, k]) - memory[APPLIED_TORQUE, k] - 0.5 * (
-                memory[RATE_BEFORE, k] + rate[k])
+            unknown = mean_unknown(memory, k, frequency)
             if not abs(unknown) < math.inf:
                 finite = False
             elif measured:

@@ -30,6 +30,7 @@ from opspace_control.control.stack.rejection import reject_disturbance
 from opspace_control.control.stack.resolution import resolve_forces
 from opspace_control.control.stack.scaling import (
     IMMOVABLE,
+    copy_mobility,
     regularise_rows,
     rescale_rows,
     scale_rows,
@@ -38,7 +39,6 @@ from opspace_control.dynamics.center_of_mass import move_center, spread_force
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
 from opspace_control.dynamics.responses import base_wrench
-from opspace_control.spatial.six import put, six
 from opspace_control.spatial.vectors import add_wrench
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.joint import demand_joints
@@ -232,9 +232,7 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
     if constrained > 0 or robot.contacts is not None:
         rescale_rows(mobility, scratch.unconstrained, constrained, stack[SINGLE_JOINT], scale)
     reject_disturbance(demand.disturbance, cycle, robot, demand, results, scratch)
-    for r in range(constrained, force.size):
-        for c in range(constrained, r + 1, 6):
-            put(results.Lambda_inverse[r - constrained], c - constrained, six(mobility[r], c))
+    copy_mobility(mobility, constrained, results.Lambda_inverse)
     add_spring_forces(
         points, demand.tasks, constrained, results.Lambda_inverse, scratch.small, stack)
     resolve_tasks(cycle, demand, results, scratch, data)

@@ -11,6 +11,7 @@ import math
 
 from opspace_control.compiled import called, inlined
 from opspace_control.spatial.eigen import truncation_threshold
+from opspace_control.spatial.six import put, six
 
 # A relative turn that two links cannot make still leaves the square of rounding errors.
 _ROUNDING = 1e-12
@@ -33,6 +34,14 @@ def level_threshold(activation, first, last, threshold):
     for r in range(first, last):
         axes += activation[r]
     return truncation_threshold(axes, threshold)
+
+
+@called
+def copy_mobility(mobility, first, out):
+    """Copy the mobility of rows from the first one on to ``out``, its blocks to the diagonal."""
+    for r in range(out.shape[0]):
+        for c in range(0, r + 1, 6):
+            put(out[r], c, six(mobility[first + r], first + c))
 
 
 @called
