@@ -11,6 +11,7 @@ from test_collision_distance import in_world, near_in, random_pairs
 
 from opspace_control import (
     CollisionDescription,
+    CollisionModel,
     DistanceLimits,
     JointLimits,
     OperationalSpaceController,
@@ -18,6 +19,7 @@ from opspace_control import (
     RobotState,
     Shape,
 )
+from opspace_control.cli.robots import demo_robot
 from opspace_control.collision.data import forget_distances
 from opspace_control.collision.distance import NEAR_PAIR
 from opspace_control.collision.shapes import Kind
@@ -75,6 +77,53 @@ def test_pairs_are_those_of_a_search_of_all(floating, rate, numbers):
     assert {Kind.BOX, Kind.CAPSULE} <= shapes
     if 'repulsion' not in numbers and rate < 2.0:  # fast ones and those of a potential are all near
         assert looked < 0.5 * CYCLES * len(some._limits.collision.body_pairs)
+
+
+@pytest.mark.parametrize('capacity', [64, 5])
+def test_pairs_at_rest_are_known(capacity):
+    """
+    The legs of a floating Talos rest while it turns, and its arms move: what is near is the same.
+
+    Velocities of the legs have noise, then the margin changes, and in the end they move.
+    """
+    model = RobotModel.from_urdf_file(robot_file(TALOS), floating_base=True)
+    collision = CollisionDescription.read(
+        share_directory() / 'urdf' / 'talos.collision.yaml').model(model)
+    q, known, shares = model.neutral(), [], set()
+    for name, value in demo_robot('talos').start.items():
+        q[model.q_index[model.dof_index(name)]] = value
+    overlap = {found[:2] for found in collision.distances(q, 0.01)}
+    collision = CollisionModel(
+        model, collision.shapes, [pair for pair in collision.pairs if pair not in overlap])
+    some, every = (controller_of(model, collision, capacity=capacity) for _ in range(2))
+    random, state = np.random.default_rng(3), RobotState(model, q, np.zeros(model.nv))
+    phase, most = random.uniform(0.0, 6.0, model.nv), random.uniform(0.1, 1.0, model.nv)
+    legs = np.array(['leg' in name for name in model.dof_names])
+    for cycle in range(CYCLES):
+        v = 0.3 * most * np.cos(1e-3 * cycle + phase) * ~(legs & (cycle < 250))
+        noise = random.choice([1e-3, 0.1]) * legs * random.normal(size=model.nv)
+        state.update(model.integrate(state.q, v, 3e-3), v + noise)
+        if cycle == 150:
+            for each in (some, every):
+                each.distances = each.distances.changed(margin=0.012)
+        forget_distances(every._limits.collision)
+        every._limits.collision.likely[0] = np.inf
+        torques = [each.compute_torque(state, dt=1e-3) for each in (some, every)]
+        near, expected = (each._limits.collision.near[:each._limits.collision.count[0]]
+                          for each in (some, every))
+        for name in ('pair', 'feature'):
+            np.testing.assert_array_equal(near[name], expected[name])
+        for name in ('distance', 'normal', 'points', 'bound_share', 'speed_margin'):
+            np.testing.assert_allclose(near[name], expected[name], rtol=0.0, atol=1e-10)
+        np.testing.assert_allclose(*torques, rtol=1e-9, atol=1e-9)
+        data = some._limits.collision
+        known.append(np.count_nonzero(
+            data.pairs['known_since'][near['pair'][near['feature'] == 0]] == data.known[0]))
+        shares |= {*near['bound_share'][near['feature'] > 0].tolist()}
+    if capacity == 64:
+        assert min(known[10:250]) >= 6
+        assert np.median(known[250:]) == 0  # a search that is done twice finds them at rest
+        assert len(shares) > 100
 
 
 def test_a_body_carries_all_that_is_fixed_to_it():

@@ -19,6 +19,10 @@ PAIR = np.dtype([
     ('within', np.float64),    # the distance when it was found last, less that path, m; inf: never
     ('normal', np.float64, (3,)),  # unit vector from b to a then
     ('sign', np.float64),      # 1 if a is on the first of `BODY_WAIT.bodies`, -1 if b is
+    ('known', np.int64, (2,)),  # the first of its `CollisionData.found`, and the one after the last
+    ('known_since', np.int64),  # the search that found them, or took them over; -1: none
+    ('known_path', np.float64),  # the `path` of its bodies when they were found, m, and
+    ('known_reach', np.float64),  # how much further than the least distance features are known, m
 ], align=True)
 
 
@@ -43,6 +47,9 @@ class CollisionData(NamedTuple):
     scratch: Scratch
     pose: np.ndarray     # (4, 3): scratch
     due: np.ndarray      # as waits, int: scratch
+    found: np.ndarray    # (2, k) NEAR_PAIR: of pairs at rest, in axes of their second shapes, as
+    #                      found by the last search and by this one, an even one in the first row
+    known: np.ndarray    # (2,) int: number of this search, and how many it has found
     zone: np.ndarray     # (1,) features further than the least distance and this do not count, m
     counted: np.ndarray  # (1,) pairs that do not come near their bound by this, of the second rate
     #                      of their distance, do not count, m/s²; inf: all do
@@ -63,7 +70,8 @@ def make_collision(shapes, pairs, capacity, influence, zone=0.0, counted=np.inf,
         np.zeros(1, COUNTS), *(np.zeros(len(part) + more, part.dtype)
                                for part, more in zip(parts, extra, strict=True)),
         np.zeros(capacity + 1, NEAR_PAIR), np.zeros(1, int), make_scratch(), np.zeros((4, 3)),
-        np.zeros(len(parts[2]) + extra[2], int),
+        np.zeros(len(parts[2]) + extra[2], int), np.zeros((2, capacity), NEAR_PAIR),
+        np.zeros(2, int),
         *np.array([zone, counted, np.inf]).reshape(3, 1).copy())
     change_shapes(collision, shapes, pairs)
     set_influence(collision, influence)
@@ -105,4 +113,5 @@ def set_influence(collision, influence):
 def forget_distances(collision):
     """Let all pairs be looked at in the next search: sizes of shapes have changed."""
     collision.pairs['clear'], collision.pairs['within'] = -np.inf, np.inf
+    collision.pairs['known_since'] = -1
     collision.waits['clear'] = collision.body_pairs['least'] = -np.inf

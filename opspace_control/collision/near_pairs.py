@@ -25,16 +25,22 @@ from opspace_control.collision.features import (
     turned,
     write_heights,
 )
-from opspace_control.collision.shapes import HALF_SPACE, advance_shape
-from opspace_control.collision.speeds import (
-    approach_bound,
-    body_velocity,
-    relative_motion,
-    world_velocity,
+from opspace_control.collision.kept_pairs import (
+    LEEWAY,
+    complete,
+    is_known,
+    is_stored,
+    keep_known,
+    keep_urgent,
+    reach_of_features,
+    store,
+    store_pair,
 )
+from opspace_control.collision.shapes import HALF_SPACE, advance_shape
+from opspace_control.collision.speeds import approach_bound, relative_motion
 from opspace_control.collision.waiting import Braking, may_wait, moves_across
 from opspace_control.compiled import called, inlined, kernel
-from opspace_control.dynamics.braking import braking_speed
+from opspace_control.dynamics.braking import braking_distance
 from opspace_control.dynamics.kinematics import place_node
 
 # By so much the margins of near pairs are expected to increase at most in a cycle, m/s. With less
@@ -42,45 +48,6 @@ from opspace_control.dynamics.kinematics import place_node
 _CHANGE = 0.05
 # Points nearer to each other than this count as the same, m: those on a rim are found to 1e-7.
 _SAME = 1e-6
-
-
-@inlined
-def keep_urgent(near, count, last, likely):
-    """
-    Keep the near pair after the last one, or forget the one with the largest margin of speed.
-
-    Returns how many there are, which has the most of them, and the margin below which others are
-    looked for, m/s: as ``likely``, as long as there is memory.
-    """
-    capacity = near.size - 1
-    if count < capacity:
-        count += 1
-    else:
-        for i in range(last, capacity):
-            near[i] = near[i + 1]
-    if count == capacity:
-        last = 0
-        for i in range(1, capacity):
-            if near[i].speed_margin > near[last].speed_margin:
-                last = i
-        return count, last, min(likely, near[last].speed_margin)
-    return count, last, likely
-
-
-@inlined
-def complete(a, b, k, feature, bound_share, braking, states, found):
-    """Write which pair a near one is, what the motion of the world does to it, and its speeds."""
-    found.pair, found.feature, found.nodes[0], found.nodes[1] = k, feature, a.node, b.node
-    points, normal = found.points, found.normal
-    found.world_rate = (world_velocity(a, points[0], normal) - world_velocity(b, points[1], normal))
-    allowed, _ = braking_speed(
-        found.distance - braking.margin, braking.acceleration, braking.approach_rate)
-    wider = (1.0 / (bound_share * bound_share) - 1.0) * braking.acceleration / braking.return_rate
-    margin = allowed + wider + found.world_rate + (
-        body_velocity(a, states, points[0], normal) - body_velocity(b, states, points[1], normal))
-    found.bound_share, found.speed_margin = bound_share, margin
-    if 2.0 * margin > braking.furthest:
-        found.bound_share = bound_share * max(2.0 - 2.0 * margin / braking.furthest, 0.0)
 
 
 @inlined
@@ -148,25 +115,14 @@ def find_near_pairs(states, origin, collision, braking):
 
 
 @inlined
-def reach_of_features(least, zone, speed, braking, most):
-    """
-    Return how much further than the least distance features may be with margins below ``most``, m.
-
-    Their share falls with that, so their bounds are wider. Below 0 for none. ``speed`` is how fast
-    their distances may decrease at most, m/s.
-    """
-    allowed, _ = braking_speed(least - braking.margin, braking.acceleration, braking.approach_rate)
-    wider = max(most + speed - allowed, 0.0) * braking.return_rate / braking.acceleration
-    return zone * (1.0 - 1.0 / (min(2.0 - least / zone, 1.0) * math.sqrt(1.0 + wider)))
-
-
-@inlined
 def keep_feature(k, feature, a, b, collision, states, braking, search):
     """Keep a feature that has been found in the last of the near pairs, as `keep_features`."""
     near, (count, last, most, likely) = collision.near, search
     least = collision.scratch.least[0]
     bound_share = share_of(near[count], least, collision.zone[0])
     if bound_share > 0.0:
+        if is_stored(collision.pairs[k], collision):
+            store(collision.pairs[k], feature, bound_share, near[count], collision)
         complete(a, b, k, feature, bound_share, braking, states, near[count])
         if near[count].speed_margin < most:
             count, last, most = keep_urgent(near, count, last, likely)
@@ -182,9 +138,12 @@ def keep_features(k, speed, collision, states, braking, search):
     last, most and likely; returns the first three.
     """
     near, scratch, (count, last, most, likely) = collision.near, collision.scratch, search
-    a, b = collision.shapes[collision.pairs[k].first], collision.shapes[collision.pairs[k].second]
-    least, heights = scratch.least[0], scratch.heights
+    pair, least, heights = collision.pairs[k], scratch.least[0], scratch.heights
+    a, b = collision.shapes[pair.first], collision.shapes[pair.second]
+    if is_stored(pair, collision):
+        speed += LEEWAY
     reach = reach_of_features(least.distance, collision.zone[0], speed, braking, most)
+    pair.known_reach = reach
     if reach < 0.0:
         return count, last, most
     a, b = turned(a, 0, scratch), turned(b, 1, scratch)
@@ -215,17 +174,20 @@ def keep_features(k, speed, collision, states, braking, search):
 
 
 @inlined
-def look_at(k, path, speed, motion, states, collision, braking, search):
+def look_at(k, both, speed, motion, states, collision, braking, search):
     """
-    Keep a pair and its features if they are urgent, as `keep_features`; of bodies as `BODY_PAIR`.
+    Keep a pair and its features if they are urgent, as `keep_features`; ``both`` is its BODY_PAIR.
 
-    ``path`` is theirs, ``speed`` how fast its distance may decrease at most, m/s, and ``motion``
-    that of `relative_motion`.
+    ``speed`` is how fast its distance may decrease at most, m/s, and ``motion`` that of
+    `relative_motion`.
     """
     pair, near, least = collision.pairs[k], collision.near, collision.scratch.least
-    zone, limit, (count, last, most, likely) = collision.zone[0], pair.influence, search
+    zone, limit, path, (count, last, most, likely) = (
+        collision.zone[0], pair.influence, both.path, search)
     if may_wait(pair.clear - path, limit, speed, braking, most):
         return count, last, most
+    if is_known(pair, path, speed, collision, braking, most):
+        return keep_known(k, states, collision, braking, search)
     a, b = collision.shapes[pair.first], collision.shapes[pair.second]
     one = b if b.bound < a.bound else a
     speed = min(speed, approach_bound(motion, one.p, one.bound))
@@ -243,6 +205,8 @@ def look_at(k, path, speed, motion, states, collision, braking, search):
         pair.within = found.distance - path
         for r in range(3):
             pair.normal[r] = found.normal[r]
+    if both.still:
+        store_pair(pair, path, found, collision)
     complete(a, b, k, 0, 1.0, braking, states, found)
     least[0] = found
     if not found.speed_margin >= (
@@ -259,11 +223,21 @@ def search_near_pairs(states, origin, collision, braking, likely):
     shapes, pairs, bodies, waits, body_pairs, due, pose = (
         collision.shapes, collision.pairs, collision.bodies, collision.waits, collision.body_pairs,
         collision.due, collision.pose)
-    looked = 0
+    collision.known[0] += 1
+    collision.known[1] = looked = 0
+    fastest = 0.0
+    for b in range(collision.counts[0].bodies):
+        speed = bodies[b].speed
+        fastest = max(fastest, speed if speed < math.inf else math.inf)  # NaN stays visible
+    enough = math.inf  # what is further apart waits
+    if likely <= braking.always:
+        enough = braking_distance(
+            likely + (fastest + fastest), braking.acceleration, braking.approach_rate)
     for g in range(collision.counts[0].body_pairs):
         a, b = bodies[waits[g].bodies[0]], bodies[waits[g].bodies[1]]
-        if not may_wait(waits[g].clear - (a.path + b.path), body_pairs[g].influence,
-                        a.speed + b.speed, braking, likely):
+        gap = waits[g].clear - (a.path + b.path)
+        if not gap - braking.margin >= enough and not may_wait(
+                gap, body_pairs[g].influence, a.speed + b.speed, braking, likely):
             due[looked] = g
             looked += 1
     count, last, most = 0, 0, likely  # the last has the largest margin of speed, if all are there
@@ -278,7 +252,7 @@ def search_near_pairs(states, origin, collision, braking, likely):
             both.least = math.inf
             for k in range(both.pairs[0], both.pairs[1]):
                 count, last, most = look_at(
-                    k, both.path, speed, motion, states, collision, braking,
+                    k, both, speed, motion, states, collision, braking,
                     (count, last, most, likely))
                 both.least = min(both.least, pairs[k].clear)
         wait.clear = both.least - both.path + (a.path + b.path)
