@@ -175,7 +175,10 @@ class OperationalSpaceController(ControllerState):
             storage=storage)
         self._kernel, self._compute = limited_cycle if self._limits else control_cycle, None
         self._brake = None  # made when it is needed
-        self._q, self._v, self._tau = model.neutral(), *np.zeros((2, model.nv))
+        self._values, self._tau = np.zeros(model.nq + model.nv), np.zeros(model.nv)
+        self._q, self._v = self._values[:model.nq], self._values[model.nq:]
+        self._q[:] = model.neutral()
+        self._state = self._out = None  # those of the last cycle, which have been checked
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
         """
@@ -200,13 +203,15 @@ class OperationalSpaceController(ControllerState):
             N·m or N, in the order of ``model.dof_names``; exactly 0.0 at passive and locked joints.
 
         """
-        out = result_for(self.model, state, out)
+        if state is not self._state or out is None or out is not self._out:
+            out = result_for(self.model, state, out)
+            self._state, self._out = state, out
         check_time(dt, ControlError)
         if self._compute is None:
             self.warm_up()
         for task in self._pose_tasks:
             task.plan_target(dt)
-        self._q[:], self._v[:] = state.q, state.v
+        self._values[:] = state.values
         self._compute(dt)
         out[:] = self._tau
         return out

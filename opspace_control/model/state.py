@@ -23,7 +23,7 @@ class RobotState:
     changes.
     """
 
-    __slots__ = ('_model', '_q', '_quaternions', '_v', '_view_of_q', '_view_of_v')
+    __slots__ = ('_model', '_q', '_quaternions', '_v', '_view_of_q', '_view_of_v', 'values')
 
     model = property(lambda self: self._model, doc='The robot.')
     q = property(lambda self: self._view_of_q, doc='Positions (nq,), read-only.')
@@ -31,9 +31,11 @@ class RobotState:
 
     def __init__(self, model, q, v):
         self._model = model
-        self._q, self._v = np.empty(model.nq), np.empty(model.nv)
-        self._view_of_q, self._view_of_v = self._q.view(), self._v.view()
-        self._view_of_q.flags.writeable = self._view_of_v.flags.writeable = False
+        memory = np.empty(model.nq + model.nv)
+        self._q, self._v = memory[:model.nq], memory[model.nq:]
+        self.values = memory.view()  # q and v in one array, read-only
+        self.values.flags.writeable = False
+        self._view_of_q, self._view_of_v = self.values[:model.nq], self.values[model.nq:]
         self._quaternions = tuple(slice(i, i + 4) for i in model.quaternions)
         self.update(q, v)
 
