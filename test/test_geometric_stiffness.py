@@ -15,11 +15,14 @@ from opspace_control import (
     OperationalSpaceController,
     PoseTask,
     PostureTask,
+    RelativeTask,
     RobotModel,
     RobotState,
     Shape,
 )
+from opspace_control.cli.robots import demo_robot
 from opspace_control.dynamics.link_inertia import add_inertias_by_force
+from opspace_control.model.nodes import WORLD
 from opspace_control.share import share_directory
 
 START = np.array([0.3, 0.6, 0.6])
@@ -68,8 +71,8 @@ def test_an_arm_rests_as_near_to_its_goal_as_a_post_lets_it(angle, part):
         if k >= 7000:
             fastest = max(fastest, abs(state.v).max())
     steps = (abs(np.diff(efforts, axis=0)) / arm().effort_limits).max(axis=1)
-    assert fastest < 1e-2  # rad/s
-    assert steps[-1000:].sum() < 1e-2
+    assert fastest < 1e-3  # rad/s
+    assert steps[-1000:].sum() < 1e-3
     assert steps.max() < 0.15
     goal = task.target[AXES]
     # The upper arm stays where it is; elbow and wrist are at the nearest point to the goal.
@@ -78,7 +81,7 @@ def test_an_arm_rests_as_near_to_its_goal_as_a_post_lets_it(angle, part):
         for wrist in np.linspace(-1.5, 1.5, 121):
             at = hand(np.array([shoulder, elbow, wrist]))[AXES, 3]
             best = min(best, np.linalg.norm(at - goal))
-    assert np.linalg.norm(hand(state.q)[AXES, 3] - goal) < best + 2e-3
+    assert np.linalg.norm(hand(state.q)[AXES, 3] - goal) < best + 1e-4
 
 
 def test_the_inertia_is_the_geometric_stiffness_of_a_stretched_arm():
@@ -88,10 +91,10 @@ def test_the_inertia_is_the_geometric_stiffness_of_a_stretched_arm():
     force, stiffness, h = np.array([0.0, 0.0, 60.0]), 100.0, 1e-4
     q = START
     controller.compute_torque(RobotState(arm(), q, np.zeros(3)), dt=1e-3)
-    inertia = np.zeros((nodes.size, 3, 3))
+    inertia, damping = np.zeros((2, nodes.size, 3, 3))
     point = controller._arguments.robot.points[0]
     add_inertias_by_force(nodes.view(np.recarray), states.view(np.recarray), point['p'],
-               int(point['frame']['node']), force, stiffness, inertia)
+               int(point['frame']['node']), WORLD, force, stiffness, inertia, damping)
     sums = np.zeros((3, 3))
     for i in range(nodes.size):
         J = np.zeros((3, 3))
@@ -109,6 +112,7 @@ def test_the_inertia_is_the_geometric_stiffness_of_a_stretched_arm():
                         + x(-unit[i] - unit[j])) / (4.0 * h * h)
     assert np.linalg.eigvalsh(K)[0] > 1.0  # all links are pulled
     np.testing.assert_allclose(sums, K, atol=1e-4 * abs(K).max())
+    np.testing.assert_allclose(damping, 2.0 * np.sqrt(stiffness) * inertia)
 
 
 def test_the_efforts_do_what_the_residuals_say():
@@ -133,3 +137,69 @@ def test_the_efforts_do_what_the_residuals_say():
         gradient, least = bound(controller)
         assert gradient @ a > least - 1e-3 * limits['acceleration'].max()
     assert stiffened > 50
+
+
+def redundant_arm():
+    """Return a controller of an arm whose hand is sent into a ball, and its state."""
+    model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'arm_7r.urdf')
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-0.3, 0.3, 7)
+    q[[1, 3, 5]] += [0.5, 1.4, 0.8]
+    state = RobotState(model, q, np.zeros(7))
+    pose = model.forward_kinematics(state, ['hand'])['hand']
+    way = rng.normal(size=3)
+    way /= np.linalg.norm(way)
+    shapes = [Shape('hand', 'hand', 'sphere', [0.05]),
+              Shape('ball', None, 'sphere', [0.5], position=list(pose[:3, 3] + 0.6 * way))]
+    task = PoseTask('hand', axes='x y z', max_linear_velocity=0.5)
+    controller = OperationalSpaceController(
+        model, [task], PostureTask(target=q + rng.uniform(-0.5, 0.5, 7)),
+        limits=JointLimits(model),
+        distances=DistanceLimits(CollisionModel(model, shapes), margin=0.01))
+    pose[:3, 3] += 0.15 * way + 0.05 * np.cross(way, [1.0, 0.0, 0.0])
+    task.set_target(pose)
+    return controller, state
+
+
+def test_redundant_joints_rest_where_they_do_without_inertias():
+    """Posture and distance balance as in the metric A; weighed by the inertias they moved on."""
+    controller, start = redundant_arm()
+    cycle, stiffened, rest = controller._arguments.cycle[0], 0, start
+    for rest, _ in moved(controller, start, 8000):  # noqa: B007
+        cycle['stiffened'] = False
+    assert abs(rest.v).max() < 1e-3
+    assert controller.active_limits
+    for state, _ in moved(controller, rest, 2000):
+        stiffened += cycle['stiffened']
+        assert abs(state.v).max() < 1e-3
+        assert abs(state.q - rest.q).max() < 1e-3
+    assert stiffened > 1900
+    assert controller._limits.memory.link_inertia.max() > 0.1  # kg m²
+
+
+def test_what_both_ends_of_a_relative_task_share_has_no_inertia():
+    """A turn of the torso changes no pose of one hand in the frame of the other."""
+    model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
+    start = demo_robot('dual_arm').start
+    state = RobotState(model, np.array([start.get(n, 0.0) for n in model.dof_names]),
+                       np.zeros(model.nv))
+    poses = model.forward_kinematics(state, ['l_hand', 'r_hand'])
+    shapes = [Shape('left', 'l_hand', 'sphere', [0.08]), Shape('right', 'r_hand', 'sphere', [0.08])]
+    task = RelativeTask('l_hand', 'r_hand', axes='x y z', max_linear_velocity=0.5)
+    controller = OperationalSpaceController(
+        model, [task], PostureTask(target=state.q), limits=JointLimits(model),
+        distances=DistanceLimits(CollisionModel(model, shapes), margin=0.01))
+    goal = np.linalg.inv(poses['r_hand']) @ poses['l_hand']
+    goal[:3, 3] *= 0.2
+    task.set_target(goal)
+    nodes, loaded = controller._arguments.robot.nodes, np.zeros(0)
+    for _ in moved(controller, state, 2000):
+        loaded = np.trace(controller._limits.memory.link_inertia, axis1=1, axis2=2)
+    point = controller._arguments.robot.points[0]
+
+    def chain(i):
+        return {int(i)} | chain(nodes[i]['parent']) if i >= 0 else set()
+    shared = sorted(chain(point['frame']['node']) & chain(point['other']['node']))
+    assert shared
+    assert not loaded[shared].any()
+    assert loaded.max() > 0.01  # kg m²

@@ -108,6 +108,7 @@ class Memory(NamedTuple):
     bound_active: np.ndarray = 'm int'  # 1, -1: at the upper bound, at the lower one; 0: at none
     near_pairs: np.ndarray = 'd int'  # `number_of` each, -1 for none
     link_inertia: np.ndarray = 'n 3 3 zeros'  # for the geometric stiffness of forces, kg m²
+    link_damping: np.ndarray = 'n 3 3 zeros'  # of these inertias, N m s/rad
 
 
 class Results(NamedTuple):
@@ -267,6 +268,7 @@ class BoundedScratch(NamedTuple):
 
     effort_limits: np.ndarray = 'nv'  # those that drive friction leaves
     a_ref: np.ndarray = 'nv'  # q̈_ref, of q̈_null and singular directions; scratch before and after
+    a_nominal: np.ndarray = 'nv'  # reference of the nominal problem
     tau_posture: np.ndarray = 'nv'  # ``A q̈_null + b + g`` with the feed-forward
     tau_null: np.ndarray = 'nv'  # efforts of q̈_ref without grips, tasks and bounds
     tau_ref: np.ndarray = '2 nv'  # efforts where all multipliers are 0, of q̈_ref and of q̈_null

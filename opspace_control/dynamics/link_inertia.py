@@ -1,8 +1,14 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Additional rotational inertias of links: what they add to A, and the torques that they take."""
+"""
+Additional rotational inertias of links, and dampings of their rotations.
 
-from opspace_control.compiled import rare
+What the inertias add to A, and what drives exert as if links had both.
+"""
+
+import math
+
+from opspace_control.compiled import inlined, rare
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.responses import project_forces
 from opspace_control.model.nodes import LOCKED
@@ -20,49 +26,69 @@ def set_inertias(nodes, states, needs_inertia, inertia):
 
 
 @rare
-def oppose_rotations(nodes, states, inertia, a, a_ref, zeros, tau):
+def oppose_rotations(nodes, states, inertia, damping, a, v, zeros, tau):
     """
-    Add ``−J_ωᵀ I α`` to tau (nv,), what drives exert as if links had the inertia (n, 3, 3).
+    Add ``−J_ωᵀ (I J_ω a + D J_ω v)`` to tau (nv,), as if links had I and D, (n, 3, 3) each.
 
-    α are the angular accelerations of the links where the joints accelerate by ``a − a_ref``, (nv,)
-    each. ``zeros`` (nv,) is scratch.
+    ``a`` and ``v`` (nv,) are the accelerations and velocities of the joints, ``zeros`` (nv,) is
+    scratch.
     """
     for k in range(zeros.size):
         zeros[k] = 0.0
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
+        for r in range(3, 6):
+            s.z[r - 3] = s.z[r] = s.B[r] = s.B2[r] = 0.0
+            if node.parent >= 0:
+                s.B[r], s.B2[r] = states[node.parent].B[r], states[node.parent].B2[r]
+            if node.status != LOCKED:
+                s.B[r] += s.S[r] * a[node.v_index]
+                s.B2[r] += s.S[r] * v[node.v_index]
         for r in range(3):
-            s.z[r], s.B[3 + r] = 0.0, states[node.parent].B[3 + r] if node.parent >= 0 else 0.0
-        if node.status != LOCKED:
-            for r in range(3, 6):
-                s.B[r] += s.S[r] * (a[node.v_index] - a_ref[node.v_index])
-        for r in range(3):
-            s.z[3 + r] = -(inertia[i, r, 0] * s.B[3] + inertia[i, r, 1] * s.B[4]
-                           + inertia[i, r, 2] * s.B[5])
+            for c in range(3):
+                s.z[3 + r] -= inertia[i, r, c] * s.B[3 + c] + damping[i, r, c] * s.B2[3 + c]
     project_forces(nodes, states, zeros, tau)
 
 
 @rare
-def add_inertias_by_force(nodes, states, end, node, force, stiffness, inertia):
+def add_inertias_by_force(nodes, states, end, first, last, force, stiffness, inertia, damping):
     """
-    Add the inertias of the links from a node to the root by a force (3,) at ``end`` (3,).
+    Add I and D of the links from node ``first`` to ``last``, exclusive, by a force at ``end``.
 
-    N and m, base axes; the stiffness is the task's, 1/s².
+    N and m, base axes, (3,) both; the stiffness is the task's, 1/s². D is the critical damping.
     """
     tip0, tip1, tip2 = end[0], end[1], end[2]
-    while node >= 0:
-        p = states[node].p
+    rate, i = 2.0 * math.sqrt(stiffness), first
+    while i != last:
+        p = states[i].p
         l0, l1, l2 = tip0 - p[0], tip1 - p[1], tip2 - p[2]
         tension = force[0] * l0 + force[1] * l1 + force[2] * l2
         if tension > 0.0:
-            square, own = l0 * l0 + l1 * l1 + l2 * l2, inertia[node]
-            tension /= stiffness * square
-            own[0, 0] += tension * (l1 * l1 + l2 * l2)
-            own[1, 1] += tension * (l2 * l2 + l0 * l0)
-            own[2, 2] += tension * (l0 * l0 + l1 * l1)
-            own[0, 1] -= tension * l0 * l1
-            own[0, 2] -= tension * l0 * l2
-            own[1, 2] -= tension * l1 * l2
-            own[1, 0], own[2, 0], own[2, 1] = own[0, 1], own[0, 2], own[1, 2]
+            tension /= stiffness * (l0 * l0 + l1 * l1 + l2 * l2)
+            add_perpendicular(inertia[i], tension, l0, l1, l2)
+            add_perpendicular(damping[i], tension * rate, l0, l1, l2)
         tip0, tip1, tip2 = p[0], p[1], p[2]
-        node = nodes[node].parent
+        i = nodes[i].parent
+
+
+@inlined
+def add_perpendicular(out, factor, x, y, z):
+    """Add ``factor (|l|² − l lᵀ)`` of l = (x, y, z) to out (3, 3)."""
+    out[0, 0] += factor * (y * y + z * z)
+    out[1, 1] += factor * (z * z + x * x)
+    out[2, 2] += factor * (x * x + y * y)
+    out[0, 1] -= factor * x * y
+    out[0, 2] -= factor * x * z
+    out[1, 2] -= factor * y * z
+    out[1, 0], out[2, 0], out[2, 1] = out[0, 1], out[0, 2], out[1, 2]
+
+
+@inlined
+def common_ancestor(nodes, i, j):
+    """Return the last node that the paths from two nodes to the root share, WORLD for none."""
+    while i != j:
+        if i > j:
+            i = nodes[i].parent
+        else:
+            j = nodes[j].parent
+    return i

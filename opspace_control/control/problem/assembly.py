@@ -63,9 +63,9 @@ def select_rows(data):
 
 
 @inlined
-def gather_tasks(data, t, resting):
-    """Write what joints at rest leave of the coupling of the rows of tasks."""
-    problem, mobility = data.scratch.bounded.problem, data.results.Lambda_inverse
+def gather_tasks(data, t, resting, mobility):
+    """Write what joints at rest leave of the ``mobility`` of the rows of tasks."""
+    problem = data.scratch.bounded.problem
     response, coupling = data.scratch.bounded.resting_rows.response, (
         data.scratch.bounded.bound_rows.coupling)
     constrained = 6 * data.demand.constraints.size
@@ -77,6 +77,13 @@ def gather_tasks(data, t, resting):
             for w in range(resting):
                 x -= coupling[w, r] * response[c, w]
             problem.left[i, j] = problem.left[j, i] = x
+
+
+@inlined
+def level_softness(data, first, last):
+    """Return the softness of the proximal steps of a level's scaled rows, from first to last."""
+    return max(_LEAST_SOFTNESS, level_threshold(
+        data.results.stack[ACTIVATION], first, last, data.cycle.singularity_threshold))
 
 
 @rare
@@ -102,18 +109,18 @@ def prepare_level(problem, truncation, level, t, threshold):
 
 
 @rare
-def prepare_tasks(data, t, resting):
+def prepare_tasks(data, t, resting, mobility):
     """
     Write the rows of tasks; of levels that are nearly singular those of eigenvectors.
 
-    These are those of what so many joints at rest at their limits leave of Λ⁻¹. The stack's forces,
-    those of the problem without bounds, are what to begin with.
+    These are those of what so many joints at rest at their limits leave of ``mobility``, Λ⁻¹ in the
+    metric A. The stack's forces, those of the problem without bounds, are what to begin with.
     """
     problem, truncation, stack = (
         data.scratch.bounded.problem, data.scratch.bounded.truncation, data.results.stack)
     scale, product, levels = truncation.scale, truncation.product, data.demand.levels
     compensation = data.scratch.bounded.applied.compensation
-    gather_tasks(data, t, resting)
+    gather_tasks(data, t, resting, mobility)
     for i in range(t):
         r = problem.task_rows[i]
         truncation.bounds[0, i] = truncation.bounds[1, i] = truncation.free[i] = 0.0
@@ -122,9 +129,9 @@ def prepare_tasks(data, t, resting):
     for level in range(problem.truncated.size):
         problem.truncated[level] = False
         if problem.levels[level] < problem.levels[level + 1]:
-            threshold = level_threshold(stack[ACTIVATION], levels[level], levels[level + 1],
-                                        data.cycle.singularity_threshold)
-            prepare_level(problem, truncation, level, t, threshold)
+            prepare_level(problem, truncation, level, t, level_threshold(
+                stack[ACTIVATION], levels[level], levels[level + 1],
+                data.cycle.singularity_threshold))
         if problem.truncated[level]:
             start_to_eigenvectors(problem.start, problem.vectors, scale, problem.levels[level],
                                   problem.levels[level + 1], product)

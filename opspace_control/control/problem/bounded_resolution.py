@@ -101,9 +101,11 @@ def solve_nominal_problem(data, count, t):
 
     They decide which joints rest: with that control the multipliers of these limits vanish.
     """
+    unstiffened = data.scratch.bounded.unstiffened
     if data.cycle.singular_active:
-        prepare_tasks(data, t, 0)
-        solve_rows(data, count, t, data.results.a_null, True)
+        prepare_tasks(data, t, 0, unstiffened if data.cycle.stiffened else (
+            data.results.Lambda_inverse))
+        solve_rows(data, count, t, data.scratch.bounded.a_nominal, True)
     record_active_sides(data, count)
 
 
@@ -124,8 +126,10 @@ def solve_bounded_problem(data, tau):
     write_reference(data, count, a_ref)
     reducible = find_reducible_forces(data)
     t, corrections = select_rows(data), 0
-    prepare_tasks(data, t, cycle.resting_count)
+    prepare_tasks(data, t, cycle.resting_count, data.results.Lambda_inverse)
     write_effort_references(data, reducible)
+    for k in range(a_ref.size):
+        bounded.a_nominal[k] = data.results.a_null[k]
     if cycle.stiffened:
         stiffen(data, count, t)
     count = add_active(data, count)

@@ -11,14 +11,19 @@ softness, and ``√(K / A)`` is a frequency far beyond that of the task: arms sw
 This is least squares with a large residual, of which the problem with the metric A is the
 Gauss-Newton step. Newton's step counts K. So in the metric of the problem a link has the inertia
 ``I = max(F·l, 0) (1 − l lᵀ / l²) / k`` more, k being the stiffness of the task: no such frequency
-is beyond √k. F are the multipliers of the last cycle, as in sequential quadratic programming, in
-proportion to the part of its accelerations that distances take from a level. Joints at rest at
-their limits need none of it: singular directions are those that they leave.
+is beyond √k; and the damping ``D = 2 √k I``, the critical one. The problem is
+
+``minimise ½ |q̈ − q̈_ref|²_A + ½ |J_ω q̈|²_I + ω·D J_ω q̈`` within its bounds and tasks.
+
+Where nothing moves it is that of A: the posture balances tasks and bounds as without I and D. F is
+of the last cycle, as in sequential quadratic programming. It is the part of a level's force that
+stands against its residual s: each proximal step adds ``S² s / ε``. What singular-direction control
+misses is no residual. Without distances there is none of it: joints at rest at their limits make
+singular directions.
 
 ``A + J_ωᵀ I J_ω`` takes no row and no eigenvector: it is added to the articulated inertia. The
-drives exert ``−J_ωᵀ I α``, α being how the forces of the problem accelerate the links. Robots with
-passive joints or constraints have none of it, as their drives cannot, nor have tasks that exert
-forces of their own.
+drives exert ``−J_ωᵀ (I J_ω q̈ + D ω)``. Robots with passive joints or constraints have none of it,
+as their drives cannot, nor have tasks that exert forces of their own.
 """
 
 import math
@@ -27,41 +32,45 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
+    DEMANDED,
     FORCE,
     MOVING,
-    REJECTING,
     RESIDUAL,
     SCALE,
     WANTED,
 )
 from opspace_control.control.limits.kinds import DISTANCE
-from opspace_control.control.problem.assembly import write_gram
+from opspace_control.control.problem.assembly import (
+    PROXIMAL_STEPS,
+    level_softness,
+    write_gram,
+)
+from opspace_control.control.problem.references import NOMINAL, REFERENCE
 from opspace_control.control.problem.row_projection import couple_row, project_row
 from opspace_control.control.problem.solution import LEAST_RESIDUAL
 from opspace_control.control.singular.direction_motion import (
     CORRECTION,
     FORCES,
-    SINGULAR_FORCE,
     STIFFNESS,
-    UNIT_FORCE,
     ZEROS,
 )
 from opspace_control.control.stack.scaling import copy_mobility, regularise_rows
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.link_inertia import (
     add_inertias_by_force,
+    common_ancestor,
     oppose_rotations,
     set_inertias,
 )
 from opspace_control.dynamics.operational_space_inertia import sum_mobility
-from opspace_control.dynamics.responses import base_wrench
-from opspace_control.spatial.dense import add_scaled
+from opspace_control.dynamics.responses import base_wrench, forward_response, project_torques
+from opspace_control.model.nodes import WORLD
 
 
 @rare
 def stiffen(data, count, t):
     """
-    Change the metric of the problem to ``A + J_ωᵀ I J_ω``.
+    Change the metric of the problem to ``A + J_ωᵀ I J_ω``, and its references to those of it.
 
     Λ⁻¹ of tasks, so many rows of bounds, and the coupling of so many rows of tasks become those of
     it.
@@ -82,53 +91,84 @@ def stiffen(data, count, t):
         project_row(data, w)
         couple_row(data, w)
     write_gram(data, t)
+    change_reference(data, count)
+
+
+@rare
+def change_reference(data, w):
+    """
+    Change q̈_ref, and what refers to it, to the motion of I and D without tasks and bounds.
+
+    ``q̈_ref − (A + J_ωᵀ I J_ω)⁻¹ J_ωᵀ (I J_ω q̈_ref + D ω)``. The nominal problem's changes by as
+    much. Row w of the rows of bounds is scratch.
+    """
+    robot, bounded, stack = data.robot, data.scratch.bounded, data.results.stack
+    bound_rows, a_ref, a_nominal = bounded.bound_rows, bounded.a_ref, bounded.a_nominal
+    torque = bound_rows.torque[w]
+    torque[:] = 0.0
+    exert_link_inertia(data, a_ref, torque)
+    project_torques(robot.nodes, robot.states, torque, bound_rows.projection[w])
+    couple_row(data, w)
+    for r in range(stack.shape[1]):
+        stack[WANTED, r] -= bound_rows.coupling[w, r]
+        stack[DEMANDED, r] -= bound_rows.coupling[w, r]
+    for i in range(robot.nodes.size):
+        for r in range(6):
+            robot.states[i].z[r] = 0.0
+    for k in range(a_ref.size):
+        a_nominal[k] -= a_ref[k]
+    forward_response(robot.nodes, robot.states, torque, a_ref, a_ref)
+    for k in range(a_ref.size):
+        a_nominal[k] += a_ref[k]
+    exert_link_inertia(data, a_ref, bounded.tau_ref[REFERENCE])
+    if data.cycle.singular_active:
+        exert_link_inertia(data, a_nominal, bounded.tau_ref[NOMINAL])
 
 
 @rare
 def exert_link_inertia(data, a, tau):
-    """
-    Add to tau (nv,) what drives exert for the inertias of links where the joints accelerate by a.
-
-    The reference motion takes none.
-    """
-    bounded, robot = data.scratch.bounded, data.robot
+    """Add to tau (nv,) what drives exert for I and D of links where the joints accelerate by a."""
     if data.cycle.stiffened:
-        oppose_rotations(robot.nodes, robot.states, data.memory.link_inertia, a, bounded.a_ref,
-                         bounded.directions[ZEROS, :tau.size], tau)
+        oppose_rotations(
+            data.robot.nodes, data.robot.states, data.memory.link_inertia, data.memory.link_damping,
+            a, data.v, data.scratch.bounded.directions[ZEROS, :tau.size], tau)
 
 
 @rare
-def write_effect(data, effect):
-    """Write how the forces of distances accelerate the rows of tasks, ``C f_R``, (k,)."""
-    bound_rows = data.scratch.bounded.bound_rows
-    effect[:] = 0.0
+def distance_share(data):
+    """Return which part of the forces of bounds is that of distances, from 0 to 1, by ``f² G``."""
+    bound_rows, distances, total = data.scratch.bounded.bound_rows, 0.0, 0.0
     for w in range(data.cycle.bound_count):
+        square = bound_rows.multiplier[w] ** 2 * bound_rows.gram[w, w]
+        total += square
         if bound_rows.kind[w] == DISTANCE:
-            add_scaled(effect, bound_rows.multiplier[w], bound_rows.coupling[w], effect.size)
+            distances += square
+    return distances / total if distances > 0.0 else 0.0
 
 
 @inlined
-def residual_share(stack, effect, correction, first, last):
+def force_by_residual(stack, correction, first, last, softness):
     """
-    Return which part of a level's accelerations distances take from it, from 0 to 1.
+    Return x; ``x S² s`` is the part of a level's force that stands against its residual s.
 
-    ``effect`` (k,) is of `write_effect`, the ``correction`` (k,) what singular-direction control
-    misses.
+    Each step of `solve_steps` adds ``S² s / ε`` to the force, ε being the ``softness``. s has not
+    the ``correction`` (k,) that singular-direction control misses. 0 below `LEAST_RESIDUAL` of the
+    force.
     """
-    residual = wanted = opposed = 0.0
+    residual = force = 0.0
     for r in range(first, last):
-        residual += (stack[SCALE, r] * (stack[RESIDUAL, r] - correction[r])) ** 2
-        wanted += (stack[SCALE, r] * stack[WANTED, r]) ** 2
-        opposed += (stack[SCALE, r] * effect[r]) ** 2
-    residual = min(residual, opposed)
-    if residual <= LEAST_RESIDUAL * LEAST_RESIDUAL * wanted:
+        if stack[SCALE, r] > 0.0:
+            residual += (stack[SCALE, r] * (stack[RESIDUAL, r] - correction[r])) ** 2
+            force += (stack[FORCE, r] / stack[SCALE, r]) ** 2
+    if residual == 0.0:
         return 0.0
-    return min(math.sqrt(residual / wanted) - LEAST_RESIDUAL, 1.0)
+    most = math.sqrt(force / residual)
+    return min(max(PROXIMAL_STEPS / softness - LEAST_RESIDUAL * most, 0.0), most)
 
 
 @rare
-def add_inertias_of_point(data, e, share):
-    """Add the inertias by so much of the force at point e of the stack, and by its reaction."""
+def add_inertias_of_point(data, e, x):
+    """Add the inertias by ``x S² s`` at point e of the stack, and by its reaction."""
     stack, point, directions = data.results.stack, data.robot.points[e], (
         data.scratch.bounded.directions)
     if is_group(point) or point.whole:
@@ -136,7 +176,7 @@ def add_inertias_of_point(data, e, share):
     force, wrench, square, stiffness = directions[FORCES, :6], data.scratch.wrench, 0.0, 0.0
     for r in range(6):
         k = 6 * e + r
-        force[r] = share * (stack[FORCE, k] - stack[REJECTING, k] - directions[SINGULAR_FORCE, k])
+        force[r] = x * stack[SCALE, k] ** 2 * (stack[RESIDUAL, k] - directions[CORRECTION, k])
         if r < 3:
             square += force[r] * force[r]
             stiffness += directions[STIFFNESS, k] * force[r] * force[r]
@@ -144,13 +184,17 @@ def add_inertias_of_point(data, e, share):
         return
     stiffness /= square
     base_wrench(point, force, 0, wrench)
-    inertia = data.memory.link_inertia
-    nodes, states = data.robot.nodes, data.robot.states
-    add_inertias_by_force(nodes, states, point.p, point.frame.node, wrench, stiffness, inertia)
-    if point.other.node >= 0:
+    nodes, states, inertia, damping = (
+        data.robot.nodes, data.robot.states, data.memory.link_inertia, data.memory.link_damping)
+    first, other = point.frame.node, point.other.node
+    last = common_ancestor(nodes, first, other) if other >= 0 else WORLD
+    add_inertias_by_force(
+        nodes, states, point.p, first, last, wrench, stiffness, inertia, damping)
+    if other >= 0:
         for r in range(3):
             wrench[r] = -wrench[r]
-        add_inertias_by_force(nodes, states, point.p, point.other.node, wrench, stiffness, inertia)
+        add_inertias_by_force(
+            nodes, states, point.p, other, last, wrench, stiffness, inertia, damping)
 
 
 @inlined
@@ -168,16 +212,16 @@ def any_applied(data):
 def write_link_inertia(data):
     """Write the inertias of links for the next cycle, by the forces of this one's problem."""
     levels, directions = data.demand.levels, data.scratch.bounded.directions
-    effect = directions[UNIT_FORCE, :data.results.stack.shape[1]]
-    data.memory.link_inertia[:] = 0.0
+    data.memory.link_inertia[:] = data.memory.link_damping[:] = 0.0
     data.cycle.stiffened = False
     if data.cycle.has_passive or data.demand.constraints.size > 0 or any_applied(data):
         return
-    write_effect(data, effect)
+    share = distance_share(data)
     for level in range(levels.size - 1):
-        share = residual_share(data.results.stack, effect, directions[CORRECTION],
-                               levels[level], levels[level + 1])
-        if share > 0.0:
+        first, last = levels[level], levels[level + 1]
+        x = share * force_by_residual(data.results.stack, directions[CORRECTION], first, last,
+                                      level_softness(data, first, last))
+        if x > 0.0:
             data.cycle.stiffened = True
-            for e in range(levels[level] // 6, levels[level + 1] // 6):
-                add_inertias_of_point(data, e, share)
+            for e in range(first // 6, last // 6):
+                add_inertias_of_point(data, e, x)
