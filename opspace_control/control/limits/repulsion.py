@@ -61,7 +61,7 @@ def repel(cycle, robot, limits, scratch, a):
     As a whole it is so small that no joint passes its limit of acceleration by it: Γ has no bound,
     and cutting joints one by one would change its direction.
     """
-    force, response = scratch.joint_force, scratch.bounded.a_ref
+    force, response = scratch.joint_force, scratch.bounded.a_ref[0]
     force[:] = 0.0
     if not add_repulsion(cycle, robot.collision, scratch.bounded.distances.gradient, force):
         return

@@ -37,6 +37,7 @@ from opspace_control.control.problem.geometric_stiffness import (
 )
 from opspace_control.control.problem.grip_efforts import correct_efforts, exert_reactions
 from opspace_control.control.problem.references import (
+    NOMINAL,
     REFERENCE,
     find_posture_torques,
     write_effort_references,
@@ -105,7 +106,7 @@ def solve_nominal_problem(data, count, t):
     if data.cycle.singular_active:
         prepare_tasks(data, t, 0, unstiffened if data.cycle.stiffened else (
             data.results.Lambda_inverse))
-        solve_rows(data, count, t, data.scratch.bounded.a_nominal, True)
+        solve_rows(data, count, t, data.scratch.bounded.a_ref[NOMINAL], True)
     record_active_sides(data, count)
 
 
@@ -120,7 +121,8 @@ def solve_bounded_problem(data, tau):
     cycle, robot, bounded = data.cycle, data.robot, data.scratch.bounded
     nodes, states, stack = robot.nodes, robot.states, data.results.stack
     a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
-    a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref[REFERENCE]
+    a_ref, tau_null, tau_ref = bounded.a_ref[REFERENCE], bounded.tau_null, (
+        bounded.tau_ref[REFERENCE])
     find_posture_torques(data, bounded.tau_posture)
     count = begin_rows(data)
     write_reference(data, count, a_ref)
@@ -129,7 +131,7 @@ def solve_bounded_problem(data, tau):
     prepare_tasks(data, t, cycle.resting_count, data.results.Lambda_inverse)
     write_effort_references(data, reducible)
     for k in range(a_ref.size):
-        bounded.a_nominal[k] = data.results.a_null[k]
+        bounded.a_ref[NOMINAL, k] = data.results.a_null[k]
     if cycle.stiffened:
         stiffen(data, count, t)
     count = add_active(data, count)

@@ -103,7 +103,8 @@ def change_reference(data, w):
     much. Row w of the rows of bounds is scratch.
     """
     robot, bounded, stack = data.robot, data.scratch.bounded, data.results.stack
-    bound_rows, a_ref, a_nominal = bounded.bound_rows, bounded.a_ref, bounded.a_nominal
+    bound_rows, a_ref, a_nominal = bounded.bound_rows, bounded.a_ref[REFERENCE], (
+        bounded.a_ref[NOMINAL])
     torque = bound_rows.torque[w]
     torque[:] = 0.0
     exert_link_inertia(data, a_ref, torque)
