@@ -91,10 +91,10 @@ def test_the_inertia_is_the_geometric_stiffness_of_a_stretched_arm():
     force, stiffness, h = np.array([0.0, 0.0, 60.0]), 100.0, 1e-4
     q = START
     controller.compute_torque(RobotState(arm(), q, np.zeros(3)), dt=1e-3)
-    inertia, damping = np.zeros((2, nodes.size, 3, 3))
+    inertia = np.zeros((2, nodes.size, 3, 3))
     point = controller._arguments.robot.points[0]
     add_inertias_by_force(nodes.view(np.recarray), states.view(np.recarray), point['p'],
-               int(point['frame']['node']), WORLD, force, stiffness, inertia, damping)
+               int(point['frame']['node']), WORLD, force, stiffness, inertia)
     sums = np.zeros((3, 3))
     for i in range(nodes.size):
         J = np.zeros((3, 3))
@@ -103,7 +103,7 @@ def test_the_inertia_is_the_geometric_stiffness_of_a_stretched_arm():
             if nodes[k]['v_index'] >= 0:
                 J[:, nodes[k]['v_index']] = states[k]['S'][3:]
             k = nodes[k]['parent']
-        sums += stiffness * J.T @ inertia[i] @ J
+        sums += stiffness * J.T @ inertia[0, i] @ J
     x = lambda d: force @ hand(q + d)[:3, 3]  # noqa: E731
     K, unit = np.zeros((3, 3)), h * np.eye(3)
     for i in range(3):
@@ -112,7 +112,7 @@ def test_the_inertia_is_the_geometric_stiffness_of_a_stretched_arm():
                         + x(-unit[i] - unit[j])) / (4.0 * h * h)
     assert np.linalg.eigvalsh(K)[0] > 1.0  # all links are pulled
     np.testing.assert_allclose(sums, K, atol=1e-4 * abs(K).max())
-    np.testing.assert_allclose(damping, 2.0 * np.sqrt(stiffness) * inertia)
+    np.testing.assert_allclose(inertia[1], 2.0 * np.sqrt(stiffness) * inertia[0])
 
 
 def test_the_efforts_do_what_the_residuals_say():
@@ -174,7 +174,7 @@ def test_redundant_joints_rest_where_they_do_without_inertias():
         assert abs(state.v).max() < 1e-3
         assert abs(state.q - rest.q).max() < 1e-3
     assert stiffened > 1900
-    assert controller._limits.memory.link_inertia.max() > 0.1  # kg m²
+    assert controller._limits.memory.link_inertia[0].max() > 0.1  # kg m²
 
 
 def test_what_both_ends_of_a_relative_task_share_has_no_inertia():
@@ -194,7 +194,7 @@ def test_what_both_ends_of_a_relative_task_share_has_no_inertia():
     task.set_target(goal)
     nodes, loaded = controller._arguments.robot.nodes, np.zeros(0)
     for _ in moved(controller, state, 2000):
-        loaded = np.trace(controller._limits.memory.link_inertia, axis1=1, axis2=2)
+        loaded = np.trace(controller._limits.memory.link_inertia[0], axis1=1, axis2=2)
     point = controller._arguments.robot.points[0]
 
     def chain(i):

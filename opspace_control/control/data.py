@@ -107,8 +107,7 @@ class Memory(NamedTuple):
     bound_state: np.ndarray = 'l+1 m int'  # of each bound at each level, by `bound_number`
     bound_active: np.ndarray = 'm int'  # 1, -1: at the upper bound, at the lower one; 0: at none
     near_pairs: np.ndarray = 'd int'  # `number_of` each, -1 for none
-    link_inertia: np.ndarray = 'n 3 3 zeros'  # for the geometric stiffness of forces, kg m²
-    link_damping: np.ndarray = 'n 3 3 zeros'  # of these inertias, N m s/rad
+    link_inertia: np.ndarray = '2 n 3 3 zeros'  # I, kg m², and D, N m s, of `geometric_stiffness`
 
 
 class Results(NamedTuple):

@@ -16,19 +16,19 @@ from opspace_control.model.nodes import LOCKED
 
 @rare
 def set_inertias(nodes, states, needs_inertia, inertia):
-    """Write the spatial inertias of bodies, with rotational inertias (n, 3, 3) in addition."""
+    """Write the spatial inertias of bodies, with I of (2, n, 3, 3), I and D, in addition."""
     for i in range(nodes.size):
         if needs_inertia[i]:
             set_inertia(nodes, i, states)
             for r in range(3):
                 for c in range(3):
-                    states[i].IA[3 + r, 3 + c] += inertia[i, r, c]
+                    states[i].IA[3 + r, 3 + c] += inertia[0, i, r, c]
 
 
 @rare
-def oppose_rotations(nodes, states, inertia, damping, a, v, zeros, tau):
+def oppose_rotations(nodes, states, inertia, a, v, zeros, tau):
     """
-    Add ``−J_ωᵀ (I J_ω a + D J_ω v)`` to tau (nv,), as if links had I and D, (n, 3, 3) each.
+    Add ``−J_ωᵀ (I J_ω a + D J_ω v)`` to tau (nv,), as if links had I and D, (2, n, 3, 3).
 
     ``a`` and ``v`` (nv,) are the accelerations and velocities of the joints, ``zeros`` (nv,) is
     scratch.
@@ -46,16 +46,18 @@ def oppose_rotations(nodes, states, inertia, damping, a, v, zeros, tau):
                 s.B2[r] += s.S[r] * v[node.v_index]
         for r in range(3):
             for c in range(3):
-                s.z[3 + r] -= inertia[i, r, c] * s.B[3 + c] + damping[i, r, c] * s.B2[3 + c]
+                s.z[3 + r] -= (
+                    inertia[0, i, r, c] * s.B[3 + c] + inertia[1, i, r, c] * s.B2[3 + c])
     project_forces(nodes, states, zeros, tau)
 
 
 @rare
-def add_inertias_by_force(nodes, states, end, first, last, force, stiffness, inertia, damping):
+def add_inertias_by_force(nodes, states, end, first, last, force, stiffness, inertia):
     """
-    Add I and D of the links from node ``first`` to ``last``, exclusive, by a force at ``end``.
+    Add I and D, (2, n, 3, 3), of links from node ``first`` to ``last``, exclusive.
 
-    N and m, base axes, (3,) both; the stiffness is the task's, 1/s². D is the critical damping.
+    The ``force`` (3,) acts at ``end`` (3,), N and m, base axes; the stiffness is the task's, 1/s².
+    D is the critical damping.
     """
     tip0, tip1, tip2 = end[0], end[1], end[2]
     rate, i = 2.0 * math.sqrt(stiffness), first
@@ -65,8 +67,8 @@ def add_inertias_by_force(nodes, states, end, first, last, force, stiffness, ine
         tension = force[0] * l0 + force[1] * l1 + force[2] * l2
         if tension > 0.0:
             tension /= stiffness * (l0 * l0 + l1 * l1 + l2 * l2)
-            add_perpendicular(inertia[i], tension, l0, l1, l2)
-            add_perpendicular(damping[i], tension * rate, l0, l1, l2)
+            add_perpendicular(inertia[0, i], tension, l0, l1, l2)
+            add_perpendicular(inertia[1, i], tension * rate, l0, l1, l2)
         tip0, tip1, tip2 = p[0], p[1], p[2]
         i = nodes[i].parent
 

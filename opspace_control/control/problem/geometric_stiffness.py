@@ -131,8 +131,8 @@ def exert_link_inertia(data, a, tau):
     """Add to tau (nv,) what drives exert for I and D of links where the joints accelerate by a."""
     if data.cycle.stiffened:
         oppose_rotations(
-            data.robot.nodes, data.robot.states, data.memory.link_inertia, data.memory.link_damping,
-            a, data.v, data.scratch.bounded.directions[ZEROS, :tau.size], tau)
+            data.robot.nodes, data.robot.states, data.memory.link_inertia, a, data.v,
+            data.scratch.bounded.directions[ZEROS, :tau.size], tau)
 
 
 @rare
@@ -185,17 +185,14 @@ def add_inertias_of_point(data, e, x):
         return
     stiffness /= square
     base_wrench(point, force, 0, wrench)
-    nodes, states, inertia, damping = (
-        data.robot.nodes, data.robot.states, data.memory.link_inertia, data.memory.link_damping)
+    nodes, states, inertia = data.robot.nodes, data.robot.states, data.memory.link_inertia
     first, other = point.frame.node, point.other.node
     last = common_ancestor(nodes, first, other) if other >= 0 else WORLD
-    add_inertias_by_force(
-        nodes, states, point.p, first, last, wrench, stiffness, inertia, damping)
+    add_inertias_by_force(nodes, states, point.p, first, last, wrench, stiffness, inertia)
     if other >= 0:
         for r in range(3):
             wrench[r] = -wrench[r]
-        add_inertias_by_force(
-            nodes, states, point.p, other, last, wrench, stiffness, inertia, damping)
+        add_inertias_by_force(nodes, states, point.p, other, last, wrench, stiffness, inertia)
 
 
 @inlined
@@ -213,7 +210,7 @@ def any_applied(data):
 def write_link_inertia(data):
     """Write the inertias of links for the next cycle, by the forces of this one's problem."""
     levels, directions = data.demand.levels, data.scratch.bounded.directions
-    data.memory.link_inertia[:] = data.memory.link_damping[:] = 0.0
+    data.memory.link_inertia[:] = 0.0
     data.cycle.stiffened = False
     if data.cycle.has_passive or data.demand.constraints.size > 0 or any_applied(data):
         return
