@@ -43,7 +43,7 @@ SPEED, TURNING = 0.5, 1.5   # m/s and rad/s, of hands
 REACHED = 1e-3, 1e-2        # m and rad
 MARGIN = 0.01               # m
 LAST, SHAKING = 1.0, 0.5    # s of each goal, and what steps in it add up to if robots shake
-TIMED, CALLS = 10, 4        # of so many cycles one is timed: the least of so many calls
+TIMED, CALLS = 10, 4        # `aba` is timed at one of so many states; times are the least of these
 _G1 = next(robot for robot in ARMS if 'G1' in robot.name)
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'distances.md'
 
@@ -134,20 +134,11 @@ def seek(robot, goal, *, keep):
         model.dof_index(name) for name in simulated.joint_names]
     collision = CollisionModel(model, robot.shapes, robot.pairs)
     judge = DistanceJudge(simulated, collision)
-    tasks = [PoseTask(hand, max_linear_velocity=SPEED, max_angular_velocity=TURNING)
-             for hand in robot.hands]
-    controller = OperationalSpaceController(
-        model, tasks, PostureTask(target=q), limits=JointLimits(model),
-        distances=DistanceLimits(collision, margin=MARGIN) if keep else None)
-    controller.warm_up()
-    for task, pose in zip(tasks, goal, strict=True):
-        task.set_target(pose)
-    clock = _Clock(text, controller)
+    controller = controlled(robot, model, collision, q, goal, keep=keep)
     state, v = RobotState(model, q, np.zeros(model.nv)), np.zeros(model.nv)
-    efforts, least = [], np.inf
-    for cycle in range(round(SECONDS / simulated.timestep)):
-        if cycle % TIMED == 0:
-            clock.time(state, simulated.timestep)
+    efforts, states, least = [], [], np.inf
+    for _ in range(round(SECONDS / simulated.timestep)):
+        states.append((state.q.copy(), state.v.copy()))
         effort = controller.compute_torque(state, dt=simulated.timestep)
         efforts.append(effort)
         simulated.set_effort(effort[dofs])
@@ -158,55 +149,67 @@ def seek(robot, goal, *, keep):
     free, last = ~model.locked, round(LAST / simulated.timestep)
     steps = (abs(np.diff(efforts, axis=0))[:, free] / model.effort_limits[free]).max(axis=1)
     here = model.forward_kinematics(state, robot.hands)
+    posture = posture_of(model, robot.start)
+    times = times_of_cycles(
+        [controlled(robot, model, collision, posture, goal, keep=keep) for _ in range(CALLS)],
+        states, simulated.timestep)
+    aba = np.median(times_of_aba(text, model, states[::TIMED], efforts[::TIMED]))
     return Outcome(
         all(_arrived(here[hand], pose) for hand, pose in zip(robot.hands, goal, strict=True)),
-        least, steps.max(), steps[-last:].sum(), clock.percentiles(50.0, 99.0))
+        least, steps.max(), steps[-last:].sum(), tuple(np.percentile(times, (50.0, 99.0)) / aba))
 
 
-class _Clock:
-    """The times of a controller's cycles and of Pinocchio's `aba` at the same states."""
+def controlled(robot, model, collision, posture, goal, *, keep):
+    """Return a controller that sends both hands to a goal, with distances if it should ``keep``."""
+    tasks = [PoseTask(hand, max_linear_velocity=SPEED, max_angular_velocity=TURNING)
+             for hand in robot.hands]
+    controller = OperationalSpaceController(
+        model, tasks, PostureTask(target=posture), limits=JointLimits(model),
+        distances=DistanceLimits(collision, margin=MARGIN) if keep else None)
+    controller.warm_up()
+    for task, pose in zip(tasks, goal, strict=True):
+        task.set_target(pose)
+    return controller
 
-    def __init__(self, text, controller):
-        self._controller, self._times, self._aba = controller, [], []
-        self._torque = np.zeros(controller.model.nv)
-        self._pinocchio = model = pinocchio.buildModelFromXML(text)
-        self._data, self._q = model.createData(), pinocchio.neutral(model)
-        self._v, self._tau = np.zeros((2, model.nv))
-        names, ours = controller.model.dof_names, []
-        for joint, name in zip(model.joints, model.names, strict=True):
-            if name in names and joint.nq == 1:
-                ours.append((joint.idx_q, joint.idx_v, names.index(name)))
-        self._in_q, self._in_v, self._ours = np.transpose(ours)
 
-    def time(self, state, dt):
-        """Time the next cycle; what it leaves for the one after it is put back."""
-        arguments, model = self._controller._arguments, self._controller.model
-        memory = (arguments.cycle, arguments.bounds.joints, *arguments.storage.memory)
-        before = [np.copy(part) for part in memory]
+def times_of_cycles(controllers, states, dt):
+    """
+    Return the least time of each cycle, ns, of controllers that get all states of a motion.
 
-        def cycle():
-            for part, kept in zip(memory, before, strict=True):
-                part[:] = kept
+    A second call at the same state would find all pairs of shapes at rest, and be faster.
+    """
+    times = []
+    for controller in controllers:
+        model = controller.model
+        state, torque = RobotState(model, *states[0]), np.zeros(model.nv)
+        for q, v in states:
+            state.update(q, v)
             begun = time.perf_counter_ns()
-            self._controller.compute_torque(state, self._torque, dt=dt)
-            return time.perf_counter_ns() - begun
+            controller.compute_torque(state, torque, dt=dt)
+            times.append(time.perf_counter_ns() - begun)
+    return np.reshape(times, (len(controllers), -1)).min(axis=0)
 
-        self._times.append(min(cycle() for _ in range(CALLS)))
-        for part, kept in zip(memory, before, strict=True):
-            part[:] = kept
-        self._q[self._in_q] = state.q[model.q_index[self._ours]]
-        self._v[self._in_v], self._tau[self._in_v] = (
-            state.v[self._ours], self._torque[self._ours])
-        self._aba.append(min(self._forward_dynamics() for _ in range(CALLS)))
 
-    def _forward_dynamics(self):
+def times_of_aba(text, model, states, efforts):
+    """Return the times of Pinocchio's `aba` at these states, ns, the least of so many calls."""
+    reference, names = pinocchio.buildModelFromXML(text), model.dof_names
+    data, at, (speed, torque) = (
+        reference.createData(), pinocchio.neutral(reference), np.zeros((2, reference.nv)))
+    joints = [(joint.idx_q, joint.idx_v, names.index(name))
+              for joint, name in zip(reference.joints, reference.names, strict=True)
+              if name in names and joint.nq == 1]
+    in_q, in_v, ours = np.transpose(joints)
+
+    def call():
         begun = time.perf_counter_ns()
-        pinocchio.aba(self._pinocchio, self._data, self._q, self._v, self._tau)
+        pinocchio.aba(reference, data, at, speed, torque)
         return time.perf_counter_ns() - begun
 
-    def percentiles(self, *parts):
-        """Return percentiles of the cycles' times, in median times of `aba`."""
-        return tuple(np.percentile(self._times, parts) / np.median(self._aba))
+    times = []
+    for (q, v), effort in zip(states, efforts, strict=True):
+        at[in_q], speed[in_v], torque[in_v] = q[model.q_index[ours]], v[ours], effort[ours]
+        times.append(min(call() for _ in range(CALLS)))
+    return times
 
 
 def _arrived(here, pose):
