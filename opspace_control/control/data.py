@@ -67,7 +67,6 @@ class Disturbance(NamedTuple):
     rows: np.ndarray  # (5, k) scratch, of `disturbance`
 
 
-# Nothing unknown is compensated.
 NO_DISTURBANCE = Disturbance(np.empty((0, 0)), np.empty(0, int), np.empty(0), np.empty((0, 14)),
                              np.empty((2, 0)), np.empty((2, 0, 0)), np.empty((5, 0)))
 
@@ -108,6 +107,7 @@ class Memory(NamedTuple):
     bound_active: np.ndarray = 'm int'  # 1, -1: at the upper bound, at the lower one; 0: at none
     near_pairs: np.ndarray = 'd int'  # `number_of` each, -1 for none
     link_inertia: np.ndarray = '2 n 3 3 zeros'  # I, kg m², and D, N m s, of `geometric_stiffness`
+    mean_acceleration: np.ndarray = 'nv zeros'  # of the last half second
 
 
 class Results(NamedTuple):

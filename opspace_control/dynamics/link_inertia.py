@@ -16,8 +16,15 @@ from opspace_control.model.nodes import LOCKED
 
 @rare
 def set_inertias(nodes, states, needs_inertia, inertia):
-    """Write the spatial inertias of bodies, with I of (2, n, 3, 3), I and D, in addition."""
+    """
+    Write the spatial inertias of bodies, with I of (2, n, 3, 3), I and D, in addition.
+
+    Unit forces at a centre of mass are zero then, as `sum_mobility` adds to them.
+    """
     for i in range(nodes.size):
+        for r in range(6):
+            for c in range(3):
+                states[i].F[r, c] = 0.0
         if needs_inertia[i]:
             set_inertia(nodes, i, states)
             for r in range(3):
@@ -26,12 +33,12 @@ def set_inertias(nodes, states, needs_inertia, inertia):
 
 
 @rare
-def oppose_rotations(nodes, states, inertia, a, v, zeros, tau):
+def oppose_rotations(nodes, states, inertia, a, mean, v, zeros, tau):
     """
-    Add ``−J_ωᵀ (I J_ω a + D J_ω v)`` to tau (nv,), as if links had I and D, (2, n, 3, 3).
+    Add ``−J_ωᵀ (I J_ω (a − mean) + D J_ω v)`` to tau (nv,), as if links had I and D, (2, n, 3, 3).
 
-    ``a`` and ``v`` (nv,) are the accelerations and velocities of the joints, ``zeros`` (nv,) is
-    scratch.
+    ``a``, ``mean`` and ``v`` (nv,) are accelerations of the joints, their mean, and velocities;
+    ``zeros`` (nv,) is scratch.
     """
     for k in range(zeros.size):
         zeros[k] = 0.0
@@ -42,7 +49,7 @@ def oppose_rotations(nodes, states, inertia, a, v, zeros, tau):
             if node.parent >= 0:
                 s.B[r], s.B2[r] = states[node.parent].B[r], states[node.parent].B2[r]
             if node.status != LOCKED:
-                s.B[r] += s.S[r] * a[node.v_index]
+                s.B[r] += s.S[r] * (a[node.v_index] - mean[node.v_index])
                 s.B2[r] += s.S[r] * v[node.v_index]
         for r in range(3):
             for c in range(3):

@@ -138,9 +138,9 @@ def solve_bounded_problem(data, tau):
     if reducible:
         count = add_share_row(data, count)
     while True:
-        if count > 0:
+        if count > 0 or cycle.stiffened:
             solve_rows(data, count, t, a_ref, False)
-        else:  # the forces without bounds are the solution
+        else:  # the forces without bounds are the solution in the metric A
             start_forces(bounded.problem, count, t, True)
         read_forces(data, count)
         cycle.problems += 1

@@ -13,17 +13,18 @@ Gauss-Newton step. Newton's step counts K. So in the metric of the problem a lin
 ``I = max(F·l, 0) (1 − l lᵀ / l²) / k`` more, k being the stiffness of the task: no such frequency
 is beyond √k; and the damping ``D = 2 √k I``, the critical one. The problem is
 
-``minimise ½ |q̈ − q̈_ref|²_A + ½ |J_ω q̈|²_I + ω·D J_ω q̈`` within its bounds and tasks.
+``minimise ½ |q̈ − q̈_ref|²_A + ½ |J_ω (q̈ − q̈_m)|²_I + ω·D J_ω q̈`` within its bounds and tasks.
 
-Where nothing moves it is that of A: the posture balances tasks and bounds as without I and D. F is
-of the last cycle, as in sequential quadratic programming. It is the part of a level's force that
-stands against its residual s: each proximal step adds ``S² s / ε``. What singular-direction control
-misses is no residual. Without distances there is none of it: joints at rest at their limits make
-singular directions.
+q̈_m is the mean acceleration of the last half second with I. At rest q̈ is not 0 where the model is
+wrong: its drives exert what the model does not know. So where nothing moves the problem is that of
+A, and the posture balances tasks and bounds as without I and D. F is of the last cycle, as in
+sequential quadratic programming. It is the part of a level's force that its residual s causes: each
+proximal step adds ``S² s / ε``. What singular-direction control misses is no residual. Without
+distances there is none of it: joints at rest at their limits make singular directions.
 
 ``A + J_ωᵀ I J_ω`` takes no row and no eigenvector: it is added to the articulated inertia. The
-drives exert ``−J_ωᵀ (I J_ω q̈ + D ω)``. Robots with passive joints or constraints have none of it,
-as their drives cannot, nor have tasks that exert forces of their own.
+drives exert ``−J_ωᵀ (I J_ω (q̈ − q̈_m) + D ω)``. Robots with passive joints or constraints have none
+of it, as their drives cannot, nor have tasks that exert forces of their own.
 """
 
 import math
@@ -66,6 +67,10 @@ from opspace_control.dynamics.operational_space_inertia import sum_mobility
 from opspace_control.dynamics.responses import base_wrench, forward_response, project_torques
 from opspace_control.model.nodes import WORLD
 
+# Of the mean acceleration, s: long beside 1 / √k of a task. From 0.3 to 1 the same of 28 goals of
+# doc/measurements/distances.md come to rest.
+_MEAN_TIME = 0.5
+
 
 @rare
 def stiffen(data, count, t):
@@ -99,8 +104,8 @@ def change_reference(data, w):
     """
     Change q̈_ref, and what refers to it, to the motion of I and D without tasks and bounds.
 
-    ``q̈_ref − (A + J_ωᵀ I J_ω)⁻¹ J_ωᵀ (I J_ω q̈_ref + D ω)``. The nominal problem's changes by as
-    much. Row w of the rows of bounds is scratch.
+    ``q̈_ref − (A + J_ωᵀ I J_ω)⁻¹ J_ωᵀ (I J_ω (q̈_ref − q̈_m) + D ω)``. The nominal problem's changes
+    by as much. Row w of the rows of bounds is scratch.
     """
     robot, bounded, stack = data.robot, data.scratch.bounded, data.results.stack
     bound_rows, a_ref, a_nominal = bounded.bound_rows, bounded.a_ref[REFERENCE], (
@@ -121,9 +126,13 @@ def change_reference(data, w):
     forward_response(robot.nodes, robot.states, torque, a_ref, a_ref)
     for k in range(a_ref.size):
         a_nominal[k] += a_ref[k]
-    exert_link_inertia(data, a_ref, bounded.tau_ref[REFERENCE])
-    if data.cycle.singular_active:
-        exert_link_inertia(data, a_nominal, bounded.tau_ref[NOMINAL])
+    for k in range(a_ref.size):
+        torque[k] = 0.0
+    exert_link_inertia(data, a_ref, torque)
+    for k in range(a_ref.size):
+        bounded.tau_ref[REFERENCE, k] += torque[k]
+        if data.cycle.singular_active:
+            bounded.tau_ref[NOMINAL, k] += torque[k]
 
 
 @rare
@@ -131,7 +140,8 @@ def exert_link_inertia(data, a, tau):
     """Add to tau (nv,) what drives exert for I and D of links where the joints accelerate by a."""
     if data.cycle.stiffened:
         oppose_rotations(
-            data.robot.nodes, data.robot.states, data.memory.link_inertia, a, data.v,
+            data.robot.nodes, data.robot.states, data.memory.link_inertia, a,
+            data.memory.mean_acceleration, data.v,
             data.scratch.bounded.directions[ZEROS, :tau.size], tau)
 
 
@@ -150,7 +160,7 @@ def distance_share(data):
 @inlined
 def force_by_residual(stack, correction, first, last, softness):
     """
-    Return x; ``x S² s`` is the part of a level's force that stands against its residual s.
+    Return x; ``x S² s`` is the part of a level's force that its residual s causes.
 
     Each step of `solve_steps` adds ``S² s / ε`` to the force, ε being the ``softness``. s has not
     the ``correction`` (k,) that singular-direction control misses. 0 below `LEAST_RESIDUAL` of the
@@ -209,7 +219,13 @@ def any_applied(data):
 @rare
 def write_link_inertia(data):
     """Write the inertias of links for the next cycle, by the forces of this one's problem."""
-    levels, directions = data.demand.levels, data.scratch.bounded.directions
+    levels, directions, mean = data.demand.levels, data.scratch.bounded.directions, (
+        data.memory.mean_acceleration)
+    part = min(data.cycle.dt / _MEAN_TIME, 1.0)
+    for k in range(mean.size):
+        mean[k] += part * (data.results.a_task[k] - mean[k])
+    if not data.cycle.stiffened:
+        mean[:] = 0.0
     data.memory.link_inertia[:] = 0.0
     data.cycle.stiffened = False
     if data.cycle.has_passive or data.demand.constraints.size > 0 or any_applied(data):
