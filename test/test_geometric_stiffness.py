@@ -227,14 +227,14 @@ def test_what_both_ends_of_a_relative_task_share_has_no_inertia():
     goal = np.linalg.inv(poses['r_hand']) @ poses['l_hand']
     goal[:3, 3] *= 0.2
     task.set_target(goal)
-    nodes, loaded = controller._arguments.robot.nodes, np.zeros(0)
+    nodes, traces = controller._arguments.robot.nodes, np.zeros(0)
     for _ in moved(controller, state, 2000):
-        loaded = np.trace(controller._limits.memory.link_inertia[0], axis1=1, axis2=2)
+        traces = np.trace(controller._limits.memory.link_inertia[0], axis1=1, axis2=2)
     point = controller._arguments.robot.points[0]
 
     def chain(i):
         return {int(i)} | chain(nodes[i]['parent']) if i >= 0 else set()
     shared = sorted(chain(point['frame']['node']) & chain(point['other']['node']))
     assert shared
-    assert not loaded[shared].any()
-    assert loaded.max() > 0.01  # kg m²
+    assert not traces[shared].any()
+    assert traces.max() > 0.01  # kg m²

@@ -13,6 +13,7 @@ from opspace_control.collision.body_pairs import STILL
 from opspace_control.collision.speeds import body_velocity, world_velocity
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.braking import braking_speed
+from opspace_control.spatial.vectors import rotate
 
 # Features of what is at rest are looked for as if it were faster by this, m/s: so that noise of
 # velocities does not let them be looked for anew.
@@ -129,13 +130,11 @@ def keep_known(k, states, collision, braking, search):
         known, found = collision.found[1 - half, before + i], near[count]
         collision.found[half, at + i] = known
         found.distance = known.distance
-        n, points = known.normal, known.points
-        for r in range(3):
-            found.normal[r] = R[r, 0] * n[0] + R[r, 1] * n[1] + R[r, 2] * n[2]
-            for side in range(2):
-                found.points[side, r] = p[r] + (
-                    R[r, 0] * points[side, 0] + R[r, 1] * points[side, 1]
-                    + R[r, 2] * points[side, 2])
+        rotate(R, known.normal, found.normal)
+        for side in range(2):
+            rotate(R, known.points[side], found.points[side])
+            for r in range(3):
+                found.points[side, r] += p[r]
         complete(a, b, k, known.feature, known.bound_share, braking, states, found)
         if not found.speed_margin >= (most if known.feature > 0 or known.distance <= pair.influence
                                       else min(most, braking.always)):

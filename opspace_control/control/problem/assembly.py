@@ -80,10 +80,17 @@ def gather_tasks(data, t, resting, mobility):
 
 
 @inlined
-def level_softness(data, first, last):
-    """Return the softness of the proximal steps of a level's scaled rows, from first to last."""
-    return max(_LEAST_SOFTNESS, level_threshold(
-        data.results.stack[ACTIVATION], first, last, data.cycle.singularity_threshold))
+def threshold_of(data, level):
+    """Return the scaled eigenvalue of a level below which directions are truncated."""
+    levels = data.demand.levels
+    return level_threshold(data.results.stack[ACTIVATION], levels[level], levels[level + 1],
+                           data.cycle.singularity_threshold)
+
+
+@inlined
+def proximal_softness(threshold):
+    """Return ε, the softness of the proximal steps of scaled rows with this threshold."""
+    return max(threshold, _LEAST_SOFTNESS)
 
 
 @rare
@@ -97,7 +104,7 @@ def prepare_level(problem, truncation, level, t, threshold):
         truncation.free[:t], truncation.factor, truncation.order, truncation.work)
     problem.truncated[level] = least < threshold
     for i in range(n):
-        own = max(threshold, _LEAST_SOFTNESS)
+        own = proximal_softness(threshold)
         if problem.truncated[level]:
             for j in range(n):
                 problem.vectors[first + i, first + j] = truncation.work[n + i, j]
@@ -118,7 +125,7 @@ def prepare_tasks(data, t, resting, mobility):
     """
     problem, truncation, stack = (
         data.scratch.bounded.problem, data.scratch.bounded.truncation, data.results.stack)
-    scale, product, levels = truncation.scale, truncation.product, data.demand.levels
+    scale, product = truncation.scale, truncation.product
     compensation = data.scratch.bounded.applied.compensation
     gather_tasks(data, t, resting, mobility)
     for i in range(t):
@@ -129,9 +136,7 @@ def prepare_tasks(data, t, resting, mobility):
     for level in range(problem.truncated.size):
         problem.truncated[level] = False
         if problem.levels[level] < problem.levels[level + 1]:
-            prepare_level(problem, truncation, level, t, level_threshold(
-                stack[ACTIVATION], levels[level], levels[level + 1],
-                data.cycle.singularity_threshold))
+            prepare_level(problem, truncation, level, t, threshold_of(data, level))
         if problem.truncated[level]:
             start_to_eigenvectors(problem.start, problem.vectors, scale, problem.levels[level],
                                   problem.levels[level + 1], product)

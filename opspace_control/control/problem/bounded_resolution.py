@@ -125,13 +125,11 @@ def solve_bounded_problem(data, tau):
         bounded.tau_ref[REFERENCE])
     find_posture_torques(data, bounded.tau_posture)
     count = begin_rows(data)
-    write_reference(data, count, a_ref)
+    write_reference(data, count)
     reducible = find_reducible_forces(data)
     t, corrections = select_rows(data), 0
     prepare_tasks(data, t, cycle.resting_count, data.results.Lambda_inverse)
     write_effort_references(data, reducible)
-    for k in range(a_ref.size):
-        bounded.a_ref[NOMINAL, k] = data.results.a_null[k]
     if cycle.stiffened:
         stiffen(data, count, t)
     count = add_active(data, count)

@@ -43,7 +43,8 @@ from opspace_control.control.data import (
 from opspace_control.control.limits.kinds import DISTANCE
 from opspace_control.control.problem.assembly import (
     PROXIMAL_STEPS,
-    level_softness,
+    proximal_softness,
+    threshold_of,
     write_gram,
 )
 from opspace_control.control.problem.references import NOMINAL, REFERENCE
@@ -64,7 +65,12 @@ from opspace_control.dynamics.link_inertia import (
     set_inertias,
 )
 from opspace_control.dynamics.operational_space_inertia import sum_mobility
-from opspace_control.dynamics.responses import base_wrench, forward_response, project_torques
+from opspace_control.dynamics.responses import (
+    add_response,
+    base_wrench,
+    forward_response,
+    project_torques,
+)
 from opspace_control.model.nodes import WORLD
 
 # Of the mean acceleration, s: long beside 1 / √k of a task. From 0.3 to 1 the same of 28 goals of
@@ -113,21 +119,14 @@ def change_reference(data, w):
     torque = bound_rows.torque[w]
     torque[:] = 0.0
     exert_link_inertia(data, a_ref, torque)
+    forward_response(robot.nodes, robot.states, torque, a_ref, a_ref)
+    add_response(robot.nodes, robot.states, a_nominal, a_nominal)
     project_torques(robot.nodes, robot.states, torque, bound_rows.projection[w])
     couple_row(data, w)
     for r in range(stack.shape[1]):
         stack[WANTED, r] -= bound_rows.coupling[w, r]
         stack[DEMANDED, r] -= bound_rows.coupling[w, r]
-    for i in range(robot.nodes.size):
-        for r in range(6):
-            robot.states[i].z[r] = 0.0
-    for k in range(a_ref.size):
-        a_nominal[k] -= a_ref[k]
-    forward_response(robot.nodes, robot.states, torque, a_ref, a_ref)
-    for k in range(a_ref.size):
-        a_nominal[k] += a_ref[k]
-    for k in range(a_ref.size):
-        torque[k] = 0.0
+    torque[:] = 0.0
     exert_link_inertia(data, a_ref, torque)
     for k in range(a_ref.size):
         bounded.tau_ref[REFERENCE, k] += torque[k]
@@ -217,25 +216,31 @@ def any_applied(data):
 
 
 @rare
+def begin_link_inertia(data, stiffened):
+    """Begin with links without inertia, and the mean acceleration of those that were stiffened."""
+    mean, part = data.memory.mean_acceleration, min(data.cycle.dt / _MEAN_TIME, 1.0)
+    data.memory.link_inertia[:] = 0.0
+    for k in range(mean.size):
+        mean[k] = mean[k] + part * (data.results.a_task[k] - mean[k]) if stiffened else 0.0
+
+
+@rare
 def write_link_inertia(data):
     """Write the inertias of links for the next cycle, by the forces of this one's problem."""
-    levels, directions, mean = data.demand.levels, data.scratch.bounded.directions, (
-        data.memory.mean_acceleration)
-    part = min(data.cycle.dt / _MEAN_TIME, 1.0)
-    for k in range(mean.size):
-        mean[k] += part * (data.results.a_task[k] - mean[k])
-    if not data.cycle.stiffened:
-        mean[:] = 0.0
-    data.memory.link_inertia[:] = 0.0
+    levels, directions, stiffened = (
+        data.demand.levels, data.scratch.bounded.directions, data.cycle.stiffened)
     data.cycle.stiffened = False
-    if data.cycle.has_passive or data.demand.constraints.size > 0 or any_applied(data):
-        return
     share = distance_share(data)
+    if share == 0.0 or data.cycle.has_passive or data.demand.constraints.size > 0 or (
+            any_applied(data)):
+        return
     for level in range(levels.size - 1):
         first, last = levels[level], levels[level + 1]
         x = share * force_by_residual(data.results.stack, directions[CORRECTION], first, last,
-                                      level_softness(data, first, last))
+                                      proximal_softness(threshold_of(data, level)))
         if x > 0.0:
+            if not data.cycle.stiffened:
+                begin_link_inertia(data, stiffened)
             data.cycle.stiffened = True
             for e in range(first // 6, last // 6):
                 add_inertias_of_point(data, e, x)
