@@ -658,7 +658,7 @@ def test_joints_pressed_against_their_limits_need_the_same_efforts_in_every_cycl
         limits=JointLimits(model))
     for hand, pose in model.forward_kinematics(state, hands).items():
         controller.tasks[hand].set_target(pose)
-    efforts = [controller.compute_torque(state, dt=1e-3) for _ in range(500)]
+    efforts = [controller.compute_torque(state, dt=1e-3) for _ in range(5000)]
     assert {limit.name for limit in controller.active_limits} == {'l_wrist_roll', 'r_wrist_roll'}
     steps = abs(np.diff(efforts[-100:], axis=0)) / model.effort_limits
     assert steps.max() < 1e-9

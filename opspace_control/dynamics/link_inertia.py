@@ -10,8 +10,9 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.dynamics.articulated_body import set_inertia
+from opspace_control.dynamics.data import COUNTS
 from opspace_control.dynamics.responses import project_forces
-from opspace_control.model.nodes import LOCKED
+from opspace_control.model.nodes import LOCKED, WORLD
 
 
 @rare
@@ -78,6 +79,22 @@ def add_inertias_by_force(nodes, states, end, first, last, force, stiffness, ine
             add_perpendicular(inertia[1, i], tension * rate, l0, l1, l2)
         tip0, tip1, tip2 = p[0], p[1], p[2]
         i = nodes[i].parent
+
+
+@rare
+def add_inertias_at_center(nodes, states, supports, e, mass, wrench, stiffness, inertia):
+    """
+    Add I and D, (2, n, 3, 3), of links that a centre of mass moves with, as of bodies' own forces.
+
+    Those are the first three of ``wrench`` (6,), N, base axes, in proportion to the masses of the
+    bodies that ``supports`` tells for point e, ``mass`` in all, kg. The other three are scratch.
+    """
+    for i in range(nodes.size):
+        if supports[i, e] & COUNTS:
+            for r in range(3):
+                wrench[3 + r] = nodes[i].mass / mass * wrench[r]
+            add_inertias_by_force(
+                nodes, states, states[i].c, i, WORLD, wrench[3:], stiffness, inertia)
 
 
 @inlined

@@ -63,9 +63,9 @@ def select_rows(data):
 
 
 @inlined
-def gather_tasks(data, t, resting, mobility):
-    """Write what joints at rest leave of the ``mobility`` of the rows of tasks."""
-    problem = data.scratch.bounded.problem
+def gather_tasks(data, t, resting):
+    """Write what joints at rest leave of Λ⁻¹ of the rows of tasks."""
+    problem, mobility = data.scratch.bounded.problem, data.results.Lambda_inverse
     response, coupling = data.scratch.bounded.resting_rows.response, (
         data.scratch.bounded.bound_rows.coupling)
     constrained = 6 * data.demand.constraints.size
@@ -116,18 +116,18 @@ def prepare_level(problem, truncation, level, t, threshold):
 
 
 @rare
-def prepare_tasks(data, t, resting, mobility):
+def prepare_tasks(data, t, resting):
     """
     Write the rows of tasks; of levels that are nearly singular those of eigenvectors.
 
-    These are those of what so many joints at rest at their limits leave of ``mobility``, Λ⁻¹ in the
-    metric A. The stack's forces, those of the problem without bounds, are what to begin with.
+    These are those of what so many joints at rest at their limits leave of Λ⁻¹, in the metric A.
+    The stack's forces, those of the problem without bounds, are what to begin with.
     """
     problem, truncation, stack = (
         data.scratch.bounded.problem, data.scratch.bounded.truncation, data.results.stack)
     scale, product = truncation.scale, truncation.product
     compensation = data.scratch.bounded.applied.compensation
-    gather_tasks(data, t, resting, mobility)
+    gather_tasks(data, t, resting)
     for i in range(t):
         r = problem.task_rows[i]
         truncation.bounds[0, i] = truncation.bounds[1, i] = truncation.free[i] = 0.0

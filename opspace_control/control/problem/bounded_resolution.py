@@ -32,6 +32,7 @@ from opspace_control.control.problem.bound_rows import (
 from opspace_control.control.problem.effects import find_efforts, write_reactions, write_residual
 from opspace_control.control.problem.geometric_stiffness import (
     exert_link_inertia,
+    may_stiffen,
     stiffen,
     write_link_inertia,
 )
@@ -100,12 +101,13 @@ def solve_nominal_problem(data, count, t):
     """
     Find the limits that tasks press joints against without singular-direction control.
 
-    They decide which joints rest: with that control the multipliers of these limits vanish.
+    They decide which joints rest: with that control the multipliers of these limits vanish. None
+    rests where links may have inertia, or have it.
     """
-    unstiffened = data.scratch.bounded.unstiffened
-    if data.cycle.singular_active:
-        prepare_tasks(data, t, 0, unstiffened if data.cycle.stiffened else (
-            data.results.Lambda_inverse))
+    if data.cycle.stiffened or may_stiffen(data):
+        count = 0
+    elif data.cycle.singular_active:
+        prepare_tasks(data, t, 0)
         solve_rows(data, count, t, data.scratch.bounded.a_ref[NOMINAL], True)
     record_active_sides(data, count)
 
@@ -128,7 +130,7 @@ def solve_bounded_problem(data, tau):
     write_reference(data, count)
     reducible = find_reducible_forces(data)
     t, corrections = select_rows(data), 0
-    prepare_tasks(data, t, cycle.resting_count, data.results.Lambda_inverse)
+    prepare_tasks(data, t, cycle.resting_count)
     write_effort_references(data, reducible)
     if cycle.stiffened:
         stiffen(data, count, t)

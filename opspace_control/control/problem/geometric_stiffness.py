@@ -5,8 +5,9 @@ The geometric stiffness of the forces of tasks, as rotational inertia of links.
 
 A force F of a task at the end of a link, l from its joint, acts on the link as gravity acts on a
 pendulum: a rotation ω of the link changes what the task attains along F by ``−ωᵀ K ω``, ``K = F·l
-(1 − l lᵀ / l²)``. Where distances take away what the task wants, F is the demand divided by the
-softness, and ``√(K / A)`` is a frequency far beyond that of the task: arms swing for good.
+(1 − l lᵀ / l²)``. Where distances or the ends of joints take away what the task wants, F is the
+demand divided by the softness, and ``√(K / A)`` is a frequency far beyond that of the task: arms
+swing for good.
 
 This is least squares with a large residual, of which the problem with the metric A is the
 Gauss-Newton step. Newton's step counts K. So in the metric of the problem a link has the inertia
@@ -19,12 +20,12 @@ q̈_m is the mean acceleration of the last half second with I. At rest q̈ is no
 wrong: its drives exert what the model does not know. So where nothing moves the problem is that of
 A, and the posture balances tasks and bounds as without I and D. F is of the last cycle, as in
 sequential quadratic programming. It is the part of a level's force that its residual s causes: each
-proximal step adds ``S² s / ε``. What singular-direction control misses is no residual. Without
-distances there is none of it: joints at rest at their limits make singular directions.
+proximal step adds ``S² s / ε``. What singular-direction control misses is no residual.
 
 ``A + J_ωᵀ I J_ω`` takes no row and no eigenvector: it is added to the articulated inertia. The
 drives exert ``−J_ωᵀ (I J_ω (q̈ − q̈_m) + D ω)``. Robots with passive joints or constraints have none
-of it, as their drives cannot, nor have tasks that exert forces of their own.
+of it, as their drives cannot, nor have tasks that exert forces of their own: there joints at rest
+at their limits make singular directions instead, see `find_resting`.
 """
 
 import math
@@ -33,21 +34,19 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
-    DEMANDED,
     FORCE,
-    MOVING,
     RESIDUAL,
     SCALE,
     WANTED,
 )
-from opspace_control.control.limits.kinds import DISTANCE
+from opspace_control.control.limits.kinds import DISTANCE, GRAVITY_TORQUE, MOTION, POSITION
 from opspace_control.control.problem.assembly import (
     PROXIMAL_STEPS,
     proximal_softness,
     threshold_of,
     write_gram,
 )
-from opspace_control.control.problem.references import NOMINAL, REFERENCE
+from opspace_control.control.problem.references import REFERENCE
 from opspace_control.control.problem.row_projection import couple_row, project_row
 from opspace_control.control.problem.solution import LEAST_RESIDUAL
 from opspace_control.control.singular.direction_motion import (
@@ -59,6 +58,7 @@ from opspace_control.control.singular.direction_motion import (
 from opspace_control.control.stack.scaling import copy_mobility, regularise_rows
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.link_inertia import (
+    add_inertias_at_center,
     add_inertias_by_force,
     common_ancestor,
     oppose_rotations,
@@ -66,7 +66,6 @@ from opspace_control.dynamics.link_inertia import (
 )
 from opspace_control.dynamics.operational_space_inertia import sum_mobility
 from opspace_control.dynamics.responses import (
-    add_response,
     base_wrench,
     forward_response,
     project_torques,
@@ -110,28 +109,23 @@ def change_reference(data, w):
     """
     Change q̈_ref, and what refers to it, to the motion of I and D without tasks and bounds.
 
-    ``q̈_ref − (A + J_ωᵀ I J_ω)⁻¹ J_ωᵀ (I J_ω (q̈_ref − q̈_m) + D ω)``. The nominal problem's changes
-    by as much. Row w of the rows of bounds is scratch.
+    ``q̈_ref − (A + J_ωᵀ I J_ω)⁻¹ J_ωᵀ (I J_ω (q̈_ref − q̈_m) + D ω)``. Row w of the rows of bounds is
+    scratch.
     """
     robot, bounded, stack = data.robot, data.scratch.bounded, data.results.stack
-    bound_rows, a_ref, a_nominal = bounded.bound_rows, bounded.a_ref[REFERENCE], (
-        bounded.a_ref[NOMINAL])
+    bound_rows, a_ref = bounded.bound_rows, bounded.a_ref[REFERENCE]
     torque = bound_rows.torque[w]
     torque[:] = 0.0
     exert_link_inertia(data, a_ref, torque)
     forward_response(robot.nodes, robot.states, torque, a_ref, a_ref)
-    add_response(robot.nodes, robot.states, a_nominal, a_nominal)
     project_torques(robot.nodes, robot.states, torque, bound_rows.projection[w])
     couple_row(data, w)
     for r in range(stack.shape[1]):
         stack[WANTED, r] -= bound_rows.coupling[w, r]
-        stack[DEMANDED, r] -= bound_rows.coupling[w, r]
     torque[:] = 0.0
     exert_link_inertia(data, a_ref, torque)
     for k in range(a_ref.size):
         bounded.tau_ref[REFERENCE, k] += torque[k]
-        if data.cycle.singular_active:
-            bounded.tau_ref[NOMINAL, k] += torque[k]
 
 
 @rare
@@ -145,15 +139,24 @@ def exert_link_inertia(data, a, tau):
 
 
 @rare
-def distance_share(data):
-    """Return which part of the forces of bounds is that of distances, from 0 to 1, by ``f² G``."""
-    bound_rows, distances, total = data.scratch.bounded.bound_rows, 0.0, 0.0
+def lasts(data, w):
+    """Return whether a row's bound is of a posture; those of motions and efforts end with these."""
+    bound_rows = data.scratch.bounded.bound_rows
+    kind, side = bound_rows.kind[w], 0 if bound_rows.multiplier[w] > 0.0 else 1
+    return kind in (DISTANCE, GRAVITY_TORQUE) or (
+        kind == MOTION and data.bounds.joints[bound_rows.dof[w]].reason[side] == POSITION)
+
+
+@rare
+def lasting_share(data):
+    """Return which part of the forces of bounds is that of postures, from 0 to 1, by ``f² G``."""
+    bound_rows, lasting, total = data.scratch.bounded.bound_rows, 0.0, 0.0
     for w in range(data.cycle.bound_count):
         square = bound_rows.multiplier[w] ** 2 * bound_rows.gram[w, w]
         total += square
-        if bound_rows.kind[w] == DISTANCE:
-            distances += square
-    return distances / total if distances > 0.0 else 0.0
+        if lasts(data, w):
+            lasting += square
+    return lasting / total if lasting > 0.0 else 0.0
 
 
 @inlined
@@ -181,7 +184,7 @@ def add_inertias_of_point(data, e, x):
     """Add the inertias by ``x S² s`` at point e of the stack, and by its reaction."""
     stack, point, directions = data.results.stack, data.robot.points[e], (
         data.scratch.bounded.directions)
-    if is_group(point) or point.whole:
+    if is_group(point):
         return
     force, wrench, square, stiffness = directions[FORCES, :6], data.scratch.wrench, 0.0, 0.0
     for r in range(6):
@@ -195,6 +198,10 @@ def add_inertias_of_point(data, e, x):
     stiffness /= square
     base_wrench(point, force, 0, wrench)
     nodes, states, inertia = data.robot.nodes, data.robot.states, data.memory.link_inertia
+    if point.whole:
+        add_inertias_at_center(
+            nodes, states, data.robot.supports, e, point.mass, wrench, stiffness, inertia)
+        return
     first, other = point.frame.node, point.other.node
     last = common_ancestor(nodes, first, other) if other >= 0 else WORLD
     add_inertias_by_force(nodes, states, point.p, first, last, wrench, stiffness, inertia)
@@ -205,14 +212,17 @@ def add_inertias_of_point(data, e, x):
 
 
 @inlined
-def any_applied(data):
-    """Return whether any task exerts a force of its own: its references are of the metric A."""
-    stack, compensation = data.results.stack, data.scratch.bounded.applied.compensation
-    found = False
+def may_stiffen(data):
+    """
+    Return whether links may have inertia: all joints are driven, without constraints.
+
+    Nor does any task exert a force of its own, since its references are of the metric A.
+    """
+    stack, found = data.results.stack, (
+        data.cycle.has_passive or data.demand.constraints.size > 0)
     for r in range(stack.shape[1]):
-        found = found or stack[APPLIED, r] != 0.0 or stack[MOVING, r] != 0.0 or (
-            compensation[r] != 0.0)
-    return found
+        found = found or stack[APPLIED, r] != 0.0
+    return not found
 
 
 @rare
@@ -230,9 +240,8 @@ def write_link_inertia(data):
     levels, directions, stiffened = (
         data.demand.levels, data.scratch.bounded.directions, data.cycle.stiffened)
     data.cycle.stiffened = False
-    share = distance_share(data)
-    if share == 0.0 or data.cycle.has_passive or data.demand.constraints.size > 0 or (
-            any_applied(data)):
+    share = lasting_share(data)
+    if share == 0.0 or not may_stiffen(data):
         return
     for level in range(levels.size - 1):
         first, last = levels[level], levels[level + 1]
