@@ -49,6 +49,8 @@ excluded_pairs: {}
     report = examine(urdf, collision=file)
     warnings = '\n'.join(found(report, 'WARN'))
     assert "The sphere 'l_palm' is too fat by up to 60 mm" in warnings
+    assert any('Fits are too fat by up to 60 mm, too thin by up to 0 mm.' in what
+               for what in found(report, 'OK'))
     assert 'The shapes of r_palm are guessed.' in warnings
     assert "Shapes overlap at home: 'l_palm' and 'r_palm'" in warnings
     file.write_text('shapes: {third_hand: [{kind: sphere, size: [0.5]}]}\nexcluded_pairs: {}')

@@ -200,6 +200,9 @@ class TestExcludedPairs:
         path.write_text('<robot name="r"><disable_collisions link1="b" link2="a" reason="Never"/>'
                         '</robot>')
         assert read_srdf(path) == {('a', 'b')}
+        made = CollisionDescription.from_urdf_file(DUAL_ARM, srdf=path, samples=1)
+        assert [doubt.split(',')[0] for doubt in made.doubts] == [
+            f"The SRDF {path} names a link '{name}'" for name in 'ab']
 
 
 class TestFile:
@@ -244,6 +247,7 @@ class TestFile:
         ('shapes: {hand: {kind: sphere}}', r"shapes of link 'hand' are no list"),
         ('excluded_pairs: {bored: []}\nshapes: {}', r"the key 'bored'. Use one of adjacent"),
         ('excluded_pairs: {never: [[a]]}\nshapes: {}', r"never: \['a'\] is no pair"),
+        ('excluded_pairs: {never: 3}\nshapes: {}', 'never: 3 is no list'),
         ('shape: {}', r"The file has the key 'shape'. Did you mean 'shapes'"),
         ('[1', 'cannot be read'),
     ])

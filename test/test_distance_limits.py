@@ -10,6 +10,7 @@ from robots import TALOS
 from test_contact_forces import FEET, SOLE, Dense, random_posture, standing
 
 from opspace_control import (
+    CollisionDescription,
     CollisionModel,
     Contact,
     ControlError,
@@ -22,6 +23,7 @@ from opspace_control import (
     RobotState,
     Shape,
 )
+from opspace_control.cli.robots import demo_robot
 from opspace_control.control.limits import limit_data
 from opspace_control.share import share_directory
 
@@ -29,6 +31,8 @@ STEP = 1e-3
 HANDS = 'l_hand', 'r_hand'
 BALLS = [Shape(hand, hand, 'sphere', [0.1]) for hand in HANDS]
 BENT = {'l_shoulder_roll': 0.2, 'r_shoulder_roll': -0.2, 'l_elbow': -1.7, 'r_elbow': -1.7}
+AHEAD = np.array([1.0, 0.0, 0.0])
+CROSSWISE = [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]
 # Of tests against dense dynamics: no limit of joints is in the way.
 FREE = {'acceleration': np.inf, 'effort_limits': np.inf}
 
@@ -160,15 +164,19 @@ class TestBound:
         model = standing_model()
         random, kept = np.random.default_rng(5), 0
         shapes = [Shape('hand', hand, 'sphere', [0.3]),
-                  Shape('torso', 'torso_2_link', 'sphere', [0.4])]
+                  Shape('torso', 'torso_2_link', 'sphere', [0.3])]
         distances = DistanceLimits(CollisionModel(model, shapes), influence=1.0)
         controller = standing(TALOS, [
             Contact(foot, friction=0.7, sole=SOLE) for foot in FEET],
             [(hand, ('x', 'y', 'z'))], distances=distances)
-        for _ in range(10):
+        for _ in range(15):
             state = random_posture(controller, TALOS, random)
             goal = model.forward_kinematics(state, 'torso_2_link')['torso_2_link']
             controller.tasks['task 0'].set_target(goal)
+            # Two millimetres nearer than the margin.
+            wide = 0.292 + CollisionModel(model, shapes).distances(state.q)[0].distance
+            controller.distances = distances.changed(collision=CollisionModel(
+                model, [Shape('hand', hand, 'sphere', [wide]), shapes[1]]))
             tau = controller.compute_torque(state)
             a, _ = Dense.of(controller, state).motion(tau)
             gradient, least = bound(controller)
@@ -321,6 +329,57 @@ class TestMotion:
         assert speed[courses[1:] < 0.009].max() < 0.101
         assert courses[-1] > 0.0099
 
+    @pytest.mark.parametrize(('kind', 'size', 'offset'), [
+        ('box', [0.3, 0.3, 0.3], [-0.02, -0.03, -0.13]), ('sphere', [0.08], [0.0, 0.0, 0.1])])
+    def test_a_pair_that_no_joint_parts_leaves_the_others_their_bounds(self, kind, size, offset):
+        """A pedestal in the first link, which turns about it; a hand is pressed against a wall."""
+        model = robot('dual_arm')
+        state = bent(model)
+        places = model.forward_kinematics(state, ['l_hand', 'torso_yaw_link'])
+        hand, place = (places[link][:3, 3] for link in ('l_hand', 'torso_yaw_link'))
+        shapes = [BALLS[0], Shape('hip', 'torso_yaw_link', 'cylinder', [0.11, 0.08], [0, 0, 0.04]),
+                  Shape('chest', 'torso_pitch_link', 'cylinder', [0.07, 0.2], rotation=CROSSWISE),
+                  Shape('wall', None, 'box', [0.04, 1.5, 1.5], hand + 0.2 * AHEAD),
+                  Shape('pedestal', None, kind, size, place + offset)]
+        controller = controlled(model, shapes, [PositionTask('l_hand', name='hand')], pairs=[
+            ('l_hand', 'wall'), ('hip', 'pedestal'), ('chest', 'pedestal')])
+        controller.tasks['hand'].set_target(hand + 0.4 * AHEAD)
+        least = 1.0
+        for now, _ in moved(controller, state, 2000):
+            least = min(least, distance(controller, now.q))
+        assert least > 0.0099
+        assert distance(controller, now.q) < 0.0101
+        assert abs(now.v).max() < 0.1
+        assert controller.active_limits[-1].name == 'l_hand and wall'
+
+    @pytest.mark.parametrize(('name', 'place', 'radius'), [
+        ('arm_7r', [0.1, 0.045, 0.68], 0.173), ('dual_arm', [0.247, 0.316, 1.111], 0.08)])
+    def test_an_obstacle_in_several_links_is_left_slowly(self, name, place, radius):
+        """They want to part in directions that contradict each other; before, wrists spun."""
+        model, start = robot(name), demo_robot(name)
+        described = CollisionDescription.from_urdf_file(start.path(), samples=50).model(model)
+        state = bent(model, start.start)
+        near = {found[:2] for found in described.distances(state.q, 0.012)}
+        described = CollisionModel(model, described.shapes, [
+            pair for pair in described.pairs if pair not in near])
+        collision = described.with_shapes([Shape('ball', None, 'sphere', [radius], place)])
+        controller = OperationalSpaceController(
+            model, posture=PostureTask(target=state.q), limits=JointLimits(model),
+            distances=DistanceLimits(collision))
+        before = [found for found in collision.distances(state.q, 0.01) if found.distance < 0.0]
+        assert len(before) >= 2
+        deepest, others = 0.0, 1.0
+        for now, _ in moved(controller, state, 4000):
+            assert (abs(now.v) < 1.05 * model.velocity_limits).all()
+            for found in collision.distances(now.q, 0.01):
+                if found.second == 'ball':
+                    deepest = min(deepest, found.distance)
+                else:
+                    others = min(others, found.distance)
+        assert deepest > min(found.distance for found in before) - 1e-3
+        assert others > 0.009
+        assert not any(found.distance < 0.0099 for found in collision.distances(now.q, 0.0099))
+
     def test_the_world_pushes_the_arm_away(self):
         model = robot('dual_arm')
         state = bent(model)
@@ -386,6 +445,7 @@ class TestBeside:
     @pytest.mark.parametrize(('wrong', 'word'), [
         ({'margin': -0.1}, 'margin'), ({'influence': 0.0}, 'influence'),
         ({'influence': 0.01}, 'beyond'), ({'acceleration': np.nan}, 'acceleration'),
+        ({'acceleration': np.inf}, 'acceleration'), ({'repulsion': np.inf}, 'repulsion'),
         ({'parting_speed': -1.0}, 'parting_speed'), ({'capacity': -1}, 'capacity'),
         ({'capacity': 1.5}, 'capacity')])
     def test_a_number_that_cannot_be_used_is_named(self, wrong, word):

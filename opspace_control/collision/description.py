@@ -3,6 +3,7 @@
 """The file of a robot's collision shapes and of the pairs of links that are left out."""
 
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Real
 from pathlib import Path
 
@@ -55,6 +56,9 @@ class CollisionDescription:
         fits, doubts, surfaces = fit_shapes(text)
         robot = KinematicTree.from_urdf(text)
         disabled = read_srdf(srdf) if srdf else ()
+        for name in sorted({*chain(*disabled)}.difference(robot.frame_names)):
+            doubts.append(f"The SRDF {srdf} names a link '{name}', which the robot does not have. "
+                          f'{nearest(name, robot.frame_names)}')
         return cls(tuple(fits), excluded_pairs(
             robot, [fit.shape for fit in fits], disabled, samples, surfaces=surfaces),
             tuple(doubts))
@@ -80,6 +84,9 @@ class CollisionDescription:
             if reason not in REASONS:
                 raise _error(path, f"excluded_pairs has the key '{reason}'",
                              f'Use one of {", ".join(REASONS)}')
+            if not isinstance(pairs, list | None):
+                raise _error(path, f'excluded_pairs, {reason}: {pairs!r} is no list',
+                             'Write - [link, link]')
             for pair in pairs or ():
                 if not (isinstance(pair, list) and len(pair) == 2):
                     raise _error(path, f'excluded_pairs, {reason}: {pair!r} is no pair',

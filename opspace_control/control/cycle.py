@@ -252,7 +252,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     unsupported = cycle.has_passive and count_closed(constraints) == 0
     find_determined_efforts(cycle, robot, constraints, grasping, limits)
     place_bodies(nodes, robot.states, cycle, q)
-    find_distances(robot.collision, cycle, nodes, robot.states, v, bounded.distances.gradient)
+    find_distances(robot.collision, cycle, nodes, robot.states, limits, v, bounded.distances)
     if limits_apply:
         bound_motion(cycle, limits, demand.disturbance.unexpected, q, v)
     refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, results.a_null)

@@ -81,11 +81,16 @@ def description_facts(description):
 
 
 def summary(facts):
-    """Return a sentence about facts with the number of ``pairs``."""
+    """Return sentences about facts with the number of ``pairs``, and the largest errors of fits."""
     kinds = ', '.join(f'{count} {kind}' for kind, count in facts['shapes'].items()) or 'none'
     excluded = ', '.join(f'{count} {reason}' for reason, count in facts['excluded'].items())
-    return (f'Collision shapes: {sum(facts["shapes"].values())} ({kinds}), {facts["pairs"]} pairs; '
+    text = (f'Collision shapes: {sum(facts["shapes"].values())} ({kinds}), {facts["pairs"]} pairs; '
             f'pairs of links left out: {excluded or "none"}.')
+    if facts['fits']:
+        fat, thin = (max(fit[error] for fit in facts['fits']) for error in ('too_fat', 'too_thin'))
+        text += (f' Fits are too fat by up to {1e3 * fat:.0f} mm, too thin by up to '
+                 f'{1e3 * thin:.0f} mm.')
+    return text
 
 
 def _judged(facts):

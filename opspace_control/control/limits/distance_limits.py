@@ -4,6 +4,7 @@
 
 import copy
 
+from opspace_control.checks import checked
 from opspace_control.collision import CollisionModel
 from opspace_control.control.limits.joint_limits import limit_number
 from opspace_control.errors import ControlError
@@ -13,6 +14,9 @@ FEATURE_ZONE = 0.03
 # Pairs whose second rate of the distance cannot come near its bound count for nothing, m/s²; those
 # that need half of it count in full, so that no bound becomes active at once.
 COUNTED = 20.0
+# A pair that may brake faster is stopped within a cycle from any speed, m/s². From 1e12 on rounding
+# of bounds is beyond accelerations of joints, and links pass each other.
+GREATEST_ACCELERATION = 1e3
 # What `DistanceLimits.changed` takes.
 _NUMBERS = ('margin', 'influence', 'acceleration', 'parting_speed', 'repulsion',
             'repulsion_influence')
@@ -41,7 +45,7 @@ class DistanceLimits:
         Distance up to which `near_pairs` of a controller tells a pair, m; nothing else depends on
         it.
     acceleration : float
-        That the pair can always brake with, m/s².
+        That the pair can always brake with, m/s², 1000 at most.
     parting_speed : float
         At which pairs that are nearer than the margin part, m/s.
     capacity : int
@@ -88,9 +92,10 @@ class DistanceLimits:
              repulsion_influence):
         self.margin = limit_number(margin, 'margin')
         self.influence = limit_number(influence, 'influence', 1e-6)
-        self.acceleration = limit_number(acceleration, 'acceleration', 1e-6)
+        self.acceleration = limit_number(
+            acceleration, 'acceleration', 1e-6, GREATEST_ACCELERATION)
         self.parting_speed = limit_number(parting_speed, 'parting_speed')
-        self.repulsion = limit_number(repulsion, 'repulsion')
+        self.repulsion = checked(repulsion, 'repulsion', ControlError, lowest=0.0)
         self.repulsion_influence = limit_number(repulsion_influence, 'repulsion_influence', 1e-6)
         if self.influence <= self.margin:
             raise ControlError(

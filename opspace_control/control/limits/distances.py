@@ -24,12 +24,18 @@ from opspace_control.dynamics.kinematics import move_with, write_velocity
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.dense import dot_product
 
+# Joints that change a distance by less, m by rad or m, do not part a pair, nor does it come nearer
+# by more than some µm before they count. A bound that demands 10 m/s² of such a joint, as where the
+# first link turns in a pedestal that it overlaps, takes all other bounds away.
+_LEAST_GRADIENT = 1e-3
+
 
 class Distances(NamedTuple):
     """Bounds of the distances of near pairs, d at most."""
 
     least: np.ndarray = 'd'  # ``∇d · q̈`` at least, m/s²
     gradient: np.ndarray = 'd nv'  # ∇d
+    attainable: np.ndarray = 'd'  # greatest ``∇d · q̈``, m/s²; 0: no joint parts the pair
     motion: np.ndarray = '2 6'  # velocity and acceleration of a point
     states: np.ndarray = 'l+2 d int'  # those of the last problem
 
@@ -48,11 +54,11 @@ def add_gradient(nodes, states, node, point, normal, sign, row):
 
 
 @called
-def find_distances(collision, cycle, nodes, states, v, gradient):
+def find_distances(collision, cycle, nodes, states, limits, v, distances):
     """
-    Find the near pairs, and write the gradients (d, nv) of their distances.
+    Find the near pairs, write the gradients of their distances, and what is attainable of these.
 
-    The bodies are placed; their velocities are those of v (nv,).
+    The bodies are placed; their velocities are those of v (nv,). ``limits`` (nv,) are of joints.
     """
     near, collision.count[0] = collision.near, 0
     advance_world(collision.counts[0].shapes, collision.shapes, cycle.dt)
@@ -64,10 +70,12 @@ def find_distances(collision, cycle, nodes, states, v, gradient):
             cycle.distance_margin, cycle.distance_braking, cycle.approach_rate, cycle.return_rate,
             furthest if cycle.repulsion == 0.0 else math.inf, furthest))  # a potential is of all
     for s in range(collision.count[0]):
-        gradient[s, :] = 0.0
+        row = distances.gradient[s]
+        row[:] = 0.0
         for side in range(2):
             add_gradient(nodes, states, near[s].nodes[side], near[s].points[side], near[s].normal,
-                         1.0 - 2.0 * side, gradient[s])
+                         1.0 - 2.0 * side, row)
+        distances.attainable[s] = attainable_acceleration(limits, row)
 
 
 @inlined
@@ -84,20 +92,37 @@ def distance_rates(states, pair, motion):
 
 
 @inlined
-def least_acceleration(cycle, distance, rate, bound_share):
+def least_acceleration(cycle, distance, rate, bound_share, attainable):
     """
     Return the least second rate of a distance that lets the pair stop at its margin, m/s².
 
-    The law of `bound_acceleration` from below; within the margin the pair parts slowly. The bound
-    of a feature is wider by ``a (1/bound_share² − 1)``, as all bounds are by ``keep``.
+    The law of `bound_acceleration` from below; within the margin the pair parts slowly, and from
+    rest with no more than the ``attainable`` acceleration. The bound of a feature is wider by
+    ``a (1/bound_share² − 1)``, as all bounds are by ``keep``.
     """
     a = cycle.distance_braking
     fastest, slope = braking_speed(distance - cycle.distance_margin, a, cycle.approach_rate)
-    if fastest < -cycle.parting_speed:
-        fastest, slope = -cycle.parting_speed, 0.0
+    parting_speed = min(cycle.parting_speed, attainable / cycle.return_rate)
+    if fastest < -parting_speed:
+        fastest, slope = -parting_speed, 0.0
     part = bound_share * cycle.keep
     wider = (1.0 / (part * part) - 1.0) * a
     return -cycle.return_rate * (fastest + rate) - slope * rate - wider
+
+
+@inlined
+def attainable_acceleration(limits, gradient):
+    """
+    Return the greatest second rate of a distance within the acceleration limits of joints, m/s².
+
+    ``gradient`` (nv,) is that of the distance, ``limits`` (nv,) are those of the joints.
+    """
+    attainable = 0.0
+    for k in range(gradient.size):
+        rate = abs(gradient[k])
+        if not rate <= _LEAST_GRADIENT:  # NaN stays visible
+            attainable += (rate - _LEAST_GRADIENT) * limits[k].acceleration
+    return attainable
 
 
 @inlined
@@ -144,13 +169,18 @@ def bound_distances(collision, cycle, states, bounded, a):
     """
     Write the bounds of the distances of near pairs, ``∇d · q̈ ≥ least``, after `find_distances`.
 
-    The bodies move as the reference acceleration a (nv,) demands, without responses of passive
-    joints. The cycle without limits has no ``collision``.
+    A pair that no joint parts has none: it would take all other bounds away. The bodies move as the
+    reference acceleration a (nv,) demands, without responses of passive joints. The cycle without
+    limits has no ``collision``.
     """
     if collision is not None:
         near, distances = collision.near, bounded.distances
         for s in range(collision.count[0]):
+            distances.least[s] = -math.inf
+            if distances.attainable[s] == 0.0:
+                continue
             rate, acceleration = distance_rates(states, near[s], distances.motion)
             acceleration -= dot_product(distances.gradient[s], a, a.size)
             distances.least[s] = least_acceleration(
-                cycle, near[s].distance, rate, near[s].bound_share) - acceleration
+                cycle, near[s].distance, rate, near[s].bound_share, distances.attainable[s]
+            ) - acceleration
