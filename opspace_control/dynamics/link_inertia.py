@@ -6,8 +6,6 @@ Additional rotational inertias of links, and dampings of their rotations.
 What the inertias add to A, and what drives exert as if links had both.
 """
 
-import math
-
 from opspace_control.compiled import inlined, rare
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.data import COUNTS
@@ -34,12 +32,22 @@ def set_inertias(nodes, states, needs_inertia, inertia):
 
 
 @rare
-def oppose_rotations(nodes, states, inertia, a, mean, v, zeros, tau):
-    """
-    Add ``−J_ωᵀ (I J_ω (a − mean) + D J_ω v)`` to tau (nv,), as if links had I and D, (2, n, 3, 3).
+def scale_inertias(inertia, factor):
+    """Multiply I and D, (2, n, 3, 3), by a factor."""
+    for k in range(inertia.shape[0]):
+        for i in range(inertia.shape[1]):
+            for r in range(3):
+                for c in range(3):
+                    inertia[k, i, r, c] *= factor
 
-    ``a``, ``mean`` and ``v`` (nv,) are accelerations of the joints, their mean, and velocities;
-    ``zeros`` (nv,) is scratch.
+
+@rare
+def oppose_rotations(nodes, states, inertia, a, mean, dofs, v, zeros, tau):
+    """
+    Add ``−J_ωᵀ (I J_ω (a − mean) + D J_ω (v − v_d))`` to tau (nv,), for I and D, (2, n, 3, 3).
+
+    ``a``, ``mean`` and ``v`` (nv,) are accelerations of the joints, their mean, and velocities, v_d
+    those that ``dofs`` has for the posture; ``zeros`` (nv,) is scratch.
     """
     for k in range(zeros.size):
         zeros[k] = 0.0
@@ -51,7 +59,7 @@ def oppose_rotations(nodes, states, inertia, a, mean, v, zeros, tau):
                 s.B[r], s.B2[r] = states[node.parent].B[r], states[node.parent].B2[r]
             if node.status != LOCKED:
                 s.B[r] += s.S[r] * (a[node.v_index] - mean[node.v_index])
-                s.B2[r] += s.S[r] * v[node.v_index]
+                s.B2[r] += s.S[r] * (v[node.v_index] - dofs[node.v_index].velocity)
         for r in range(3):
             for c in range(3):
                 s.z[3 + r] -= (
@@ -60,15 +68,15 @@ def oppose_rotations(nodes, states, inertia, a, mean, v, zeros, tau):
 
 
 @rare
-def add_inertias_by_force(nodes, states, end, first, last, force, stiffness, inertia):
+def add_inertias_by_force(nodes, states, end, first, last, force, law, inertia):
     """
     Add I and D, (2, n, 3, 3), of links from node ``first`` to ``last``, exclusive.
 
-    The ``force`` (3,) acts at ``end`` (3,), N and m, base axes; the stiffness is the task's, 1/s².
-    D is the critical damping.
+    The ``force`` (3,) acts at ``end`` (3,), N and m, base axes. The ``law`` is the stiffness of the
+    task, 1/s², and the rate of the damping, 1/s: ``D = rate I``.
     """
     tip0, tip1, tip2 = end[0], end[1], end[2]
-    rate, i = 2.0 * math.sqrt(stiffness), first
+    (stiffness, rate), i = law, first
     while i != last:
         p = states[i].p
         l0, l1, l2 = tip0 - p[0], tip1 - p[1], tip2 - p[2]
@@ -82,7 +90,7 @@ def add_inertias_by_force(nodes, states, end, first, last, force, stiffness, ine
 
 
 @rare
-def add_inertias_at_center(nodes, states, supports, e, mass, wrench, stiffness, inertia):
+def add_inertias_at_center(nodes, states, supports, e, mass, wrench, law, inertia):
     """
     Add I and D, (2, n, 3, 3), of links that a centre of mass moves with, as of bodies' own forces.
 
@@ -94,7 +102,7 @@ def add_inertias_at_center(nodes, states, supports, e, mass, wrench, stiffness, 
             for r in range(3):
                 wrench[3 + r] = nodes[i].mass / mass * wrench[r]
             add_inertias_by_force(
-                nodes, states, states[i].c, i, WORLD, wrench[3:], stiffness, inertia)
+                nodes, states, states[i].c, i, WORLD, wrench[3:], law, inertia)
 
 
 @inlined

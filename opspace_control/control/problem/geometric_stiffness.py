@@ -12,20 +12,22 @@ swing for good.
 This is least squares with a large residual, of which the problem with the metric A is the
 Gauss-Newton step. Newton's step counts K. So in the metric of the problem a link has the inertia
 ``I = max(F·l, 0) (1 − l lᵀ / l²) / k`` more, k being the stiffness of the task: no such frequency
-is beyond √k; and the damping ``D = 2 √k I``, the critical one. The problem is
+is beyond √k; and the damping ``D = max(2 √k, kd) I``, the critical one, but no less than that of
+the posture, of which A + I leaves little. The problem is
 
-``minimise ½ |q̈ − q̈_ref|²_A + ½ |J_ω (q̈ − q̈_m)|²_I + ω·D J_ω q̈`` within its bounds and tasks.
+``minimise ½ |q̈ − q̈_ref|²_A + ½ |J_ω (q̈ − q̈_m)|²_I + (ω − ω_d)·D J_ω q̈``
 
-q̈_m is the mean acceleration of the last half second with I. At rest q̈ is not 0 where the model is
-wrong: its drives exert what the model does not know. So where nothing moves the problem is that of
-A, and the posture balances tasks and bounds as without I and D. F is of the last cycle, as in
-sequential quadratic programming. It is the part of a level's force that its residual s causes: each
-proximal step adds ``S² s / ε``. What singular-direction control misses is no residual.
+within its bounds and tasks. q̈_m is the mean acceleration of the last half second with I. At rest q̈
+is not 0 where the model is wrong: its drives exert what the model does not know. So where nothing
+moves the problem is that of A, and the posture balances tasks and bounds as without I and D. ω_d is
+that of the posture's velocity. F is of the last cycles, as in sequential quadratic programming. It
+is the part of a level's force that its residual s causes: each proximal step adds ``S² s / ε``.
+What singular-direction control misses is no residual.
 
 ``A + J_ωᵀ I J_ω`` takes no row and no eigenvector: it is added to the articulated inertia. The
-drives exert ``−J_ωᵀ (I J_ω (q̈ − q̈_m) + D ω)``. Robots with passive joints or constraints have none
-of it, as their drives cannot, nor have tasks that exert forces of their own: there joints at rest
-at their limits make singular directions instead, see `find_resting`.
+drives exert ``−J_ωᵀ (I J_ω (q̈ − q̈_m) + D (ω − ω_d))``. Robots with passive joints or constraints
+have none of it, as their drives cannot, nor have tasks that exert forces of their own: there joints
+at rest at their limits make singular directions instead, see `find_resting`.
 """
 
 import math
@@ -62,6 +64,7 @@ from opspace_control.dynamics.link_inertia import (
     add_inertias_by_force,
     common_ancestor,
     oppose_rotations,
+    scale_inertias,
     set_inertias,
 )
 from opspace_control.dynamics.operational_space_inertia import sum_mobility
@@ -75,6 +78,10 @@ from opspace_control.model.nodes import WORLD
 # Of the mean acceleration, s: long beside 1 / √k of a task. From 0.3 to 1 the same of 28 goals of
 # doc/measurements/distances.md come to rest.
 _MEAN_TIME = 0.5
+# In which F follows the residual, s: short beside 1 / √k. In the next cycle I changes the residual;
+# without this both alternate from cycle to cycle. From 5 to 20 ms the same of 28 goals come to
+# rest; with 20 ms an arm with wrong masses begins to turn twice as fast.
+_FORCE_TIME = 0.005
 
 
 @rare
@@ -109,8 +116,8 @@ def change_reference(data, w):
     """
     Change q̈_ref, and what refers to it, to the motion of I and D without tasks and bounds.
 
-    ``q̈_ref − (A + J_ωᵀ I J_ω)⁻¹ J_ωᵀ (I J_ω (q̈_ref − q̈_m) + D ω)``. Row w of the rows of bounds is
-    scratch.
+    ``q̈_ref − (A + J_ωᵀ I J_ω)⁻¹ J_ωᵀ (I J_ω (q̈_ref − q̈_m) + D (ω − ω_d))``. Row w of the rows of
+    bounds is scratch.
     """
     robot, bounded, stack = data.robot, data.scratch.bounded, data.results.stack
     bound_rows, a_ref = bounded.bound_rows, bounded.a_ref[REFERENCE]
@@ -134,7 +141,7 @@ def exert_link_inertia(data, a, tau):
     if data.cycle.stiffened:
         oppose_rotations(
             data.robot.nodes, data.robot.states, data.memory.link_inertia, a,
-            data.memory.mean_acceleration, data.v,
+            data.memory.mean_acceleration, data.demand.dofs, data.v,
             data.scratch.bounded.directions[ZEROS, :tau.size], tau)
 
 
@@ -198,17 +205,18 @@ def add_inertias_of_point(data, e, x):
     stiffness /= square
     base_wrench(point, force, 0, wrench)
     nodes, states, inertia = data.robot.nodes, data.robot.states, data.memory.link_inertia
+    law = stiffness, max(2.0 * math.sqrt(stiffness), posture_rate(data.demand.dofs))
     if point.whole:
         add_inertias_at_center(
-            nodes, states, data.robot.supports, e, point.mass, wrench, stiffness, inertia)
+            nodes, states, data.robot.supports, e, point.mass, wrench, law, inertia)
         return
     first, other = point.frame.node, point.other.node
     last = common_ancestor(nodes, first, other) if other >= 0 else WORLD
-    add_inertias_by_force(nodes, states, point.p, first, last, wrench, stiffness, inertia)
+    add_inertias_by_force(nodes, states, point.p, first, last, wrench, law, inertia)
     if other >= 0:
         for r in range(3):
             wrench[r] = -wrench[r]
-        add_inertias_by_force(nodes, states, point.p, other, last, wrench, stiffness, inertia)
+        add_inertias_by_force(nodes, states, point.p, other, last, wrench, law, inertia)
 
 
 @inlined
@@ -226,12 +234,21 @@ def may_stiffen(data):
 
 
 @rare
-def begin_link_inertia(data, stiffened):
-    """Begin with links without inertia, and the mean acceleration of those that were stiffened."""
-    mean, part = data.memory.mean_acceleration, min(data.cycle.dt / _MEAN_TIME, 1.0)
-    data.memory.link_inertia[:] = 0.0
+def begin_link_inertia(data, stiffened, part):
+    """Begin with what is left of I, D and q̈_m, nothing unless links were ``stiffened``."""
+    mean, of_mean = data.memory.mean_acceleration, min(data.cycle.dt / _MEAN_TIME, 1.0)
     for k in range(mean.size):
-        mean[k] = mean[k] + part * (data.results.a_task[k] - mean[k]) if stiffened else 0.0
+        mean[k] = mean[k] + of_mean * (data.results.a_task[k] - mean[k]) if stiffened else 0.0
+    scale_inertias(data.memory.link_inertia, 1.0 - part if stiffened else 0.0)
+
+
+@inlined
+def posture_rate(dofs):
+    """Return the greatest rate at which the posture damps a joint, 1/s."""
+    rate = 0.0
+    for k in range(dofs.size):
+        rate = max(rate, dofs[k].kd)
+    return rate
 
 
 @rare
@@ -243,13 +260,15 @@ def write_link_inertia(data):
     share = lasting_share(data)
     if share == 0.0 or not may_stiffen(data):
         return
+    part = min(data.cycle.dt / _FORCE_TIME, 1.0)
     for level in range(levels.size - 1):
         first, last = levels[level], levels[level + 1]
-        x = share * force_by_residual(data.results.stack, directions[CORRECTION], first, last,
-                                      proximal_softness(threshold_of(data, level)))
+        x = part * share * force_by_residual(
+            data.results.stack, directions[CORRECTION], first, last,
+            proximal_softness(threshold_of(data, level)))
         if x > 0.0:
             if not data.cycle.stiffened:
-                begin_link_inertia(data, stiffened)
+                begin_link_inertia(data, stiffened, part)
             data.cycle.stiffened = True
             for e in range(first // 6, last // 6):
                 add_inertias_of_point(data, e, x)

@@ -1,0 +1,72 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Inertias of links against second differences of what forces do."""
+
+import numpy as np
+from test_geometric_stiffness import START, arm, behind_a_post, hand
+
+from opspace_control import CenterOfMassTask, JointLimits, OperationalSpaceController, RobotState
+from opspace_control.dynamics.link_inertia import add_inertias_at_center, add_inertias_by_force
+from opspace_control.model.nodes import WORLD
+
+
+def rotations(robot):
+    """Return J_ω (3, nv) of each link, nv being 3."""
+    found = []
+    for i in range(robot.nodes.size):
+        J, k = np.zeros((3, 3)), i
+        while k >= 0:
+            if robot.nodes[k]['v_index'] >= 0:
+                J[:, robot.nodes[k]['v_index']] = robot.states[k]['S'][3:]
+            k = robot.nodes[k]['parent']
+        found.append(J)
+    return found
+
+
+def test_the_inertia_is_the_geometric_stiffness_of_a_stretched_arm():
+    """``k J_ωᵀ I J_ω`` against second differences of ``−F·x``, all links of a planar arm pulled."""
+    controller, _, _ = behind_a_post(1.2, 0.95)
+    nodes, states = controller._arguments.robot.nodes, controller._arguments.robot.states
+    force, stiffness, h = np.array([0.0, 0.0, 60.0]), 100.0, 1e-4
+    q = START
+    controller.compute_torque(RobotState(arm(), q, np.zeros(3)), dt=1e-3)
+    inertia = np.zeros((2, nodes.size, 3, 3))
+    point = controller._arguments.robot.points[0]
+    add_inertias_by_force(nodes.view(np.recarray), states.view(np.recarray), point['p'],
+               int(point['frame']['node']), WORLD, force, (stiffness, 20.0), inertia)
+    sums = stiffness * sum(J.T @ inertia[0, i] @ J
+                           for i, J in enumerate(rotations(controller._arguments.robot)))
+    x = lambda d: force @ hand(q + d)[:3, 3]  # noqa: E731
+    K, unit = np.zeros((3, 3)), h * np.eye(3)
+    for i in range(3):
+        for j in range(3):
+            K[i, j] = -(x(unit[i] + unit[j]) - x(unit[i] - unit[j]) - x(unit[j] - unit[i])
+                        + x(-unit[i] - unit[j])) / (4.0 * h * h)
+    assert np.linalg.eigvalsh(K)[0] > 1.0  # all links are pulled
+    np.testing.assert_allclose(sums, K, atol=1e-4 * abs(K).max())
+    np.testing.assert_allclose(inertia[1], 20.0 * inertia[0])
+
+
+def test_that_of_a_force_at_a_centre_of_mass():
+    """``k J_ωᵀ I J_ω`` against second differences of ``−F·c``, c being the centre of mass."""
+    whole = CenterOfMassTask()
+    controller = OperationalSpaceController(arm(), [whole], limits=JointLimits(arm()))
+
+    def x(q):
+        controller.compute_torque(RobotState(arm(), q, np.zeros(3)), dt=1e-3)
+        return whole.pose[2]
+    robot, force, stiffness, h = controller._arguments.robot, 60.0, 100.0, 1e-3
+    second = np.zeros((3, 3))
+    for i, j in np.ndindex(3, 3):
+        a, b = h * np.eye(3)[[i, j]]
+        second[i, j] = (x(START + a + b) - x(START + a - b) - x(START + b - a)
+                        + x(START - a - b)) / (4.0 * h * h)
+    x(START)
+    inertia = np.zeros((2, robot.nodes.size, 3, 3))
+    add_inertias_at_center(
+        robot.nodes.view(np.recarray), robot.states.view(np.recarray), robot.supports, 0,
+        robot.points[0]['mass'], np.array([0.0, 0.0, force, 0.0, 0.0, 0.0]),
+        (stiffness, 20.0), inertia)
+    sums = stiffness * sum(J.T @ inertia[0, i] @ J for i, J in enumerate(rotations(robot)))
+    assert np.linalg.eigvalsh(-second)[0] > 0.01
+    np.testing.assert_allclose(sums, -force * second, rtol=1e-4, atol=1e-4)
