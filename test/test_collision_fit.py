@@ -199,10 +199,24 @@ class TestExcludedPairs:
         path = tmp_path / 'robot.srdf'
         path.write_text('<robot name="r"><disable_collisions link1="b" link2="a" reason="Never"/>'
                         '</robot>')
-        assert read_srdf(path) == {('a', 'b')}
+        assert read_srdf(path, 'ab') == ({('a', 'b')}, {'a', 'b'})
         made = CollisionDescription.from_urdf_file(DUAL_ARM, srdf=path, samples=1)
         assert [doubt.split(',')[0] for doubt in made.doubts] == [
             f"The SRDF {path} names a link '{name}'" for name in 'ab']
+
+    def test_srdf_that_disables_links_by_default(self, tmp_path):
+        """All pairs of a link but those that are enabled; of these a disabled one is off."""
+        path = tmp_path / 'robot.srdf'
+        path.write_text(
+            '<robot name="r"><disable_default_collisions link="r_palm"/>'
+            '<enable_collisions link1="r_palm" link2="l_palm"/>'
+            '<enable_collisions link1="r_palm" link2="torso"/>'
+            '<disable_collisions link1="torso" link2="r_palm" reason="User"/></robot>')
+        excluded = CollisionDescription.from_urdf_file(DUAL_ARM, srdf=path, samples=1).excluded
+        off = {pair for pair, reason in excluded.items() if reason == 'srdf'}
+        assert {('r_palm', 'torso'), ('l_forearm', 'r_palm')} < off
+        assert all('r_palm' in pair for pair in off)
+        assert excluded.get(('l_palm', 'r_palm')) != 'srdf'
 
 
 class TestFile:

@@ -3,7 +3,6 @@
 """The file of a robot's collision shapes and of the pairs of links that are left out."""
 
 from dataclasses import dataclass
-from itertools import chain
 from numbers import Real
 from pathlib import Path
 
@@ -55,8 +54,8 @@ class CollisionDescription:
         text = urdf_text(path)
         fits, doubts, surfaces = fit_shapes(text)
         robot = KinematicTree.from_urdf(text)
-        disabled = read_srdf(srdf) if srdf else ()
-        for name in sorted({*chain(*disabled)}.difference(robot.frame_names)):
+        disabled, named = read_srdf(srdf, robot.frame_names) if srdf else (set(), set())
+        for name in sorted(named.difference(robot.frame_names)):
             doubts.append(f"The SRDF {srdf} names a link '{name}', which the robot does not have. "
                           f'{nearest(name, robot.frame_names)}')
         return cls(tuple(fits), excluded_pairs(

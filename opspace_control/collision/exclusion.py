@@ -37,10 +37,20 @@ _FEW, _POSITIONS, _POINTS, _APART = 3, (0, 33, 9, 4), 2000, 0.005
 _TURN, _SLIDE = np.pi, 0.5
 
 
-def read_srdf(path):
-    """Return the pairs of links that the <disable_collisions> of an SRDF name, as a set."""
-    return {tuple(sorted((node.get('link1', ''), node.get('link2', ''))))
-            for node in parse_xml(read_bytes(path)).iter('disable_collisions')}
+def read_srdf(path, links):
+    """
+    Return the pairs of links that an SRDF disables, sorted names, and all names in it; two sets.
+
+    These are the pairs of <disable_collisions>, and those of <disable_default_collisions> links
+    with all ``links``, but for the pairs of <enable_collisions>.
+    """
+    srdf = parse_xml(read_bytes(path))
+    disabled, enabled = ({
+        tuple(sorted((node.get('link1', ''), node.get('link2', '')))) for node in srdf.iter(tag)}
+        for tag in ('disable_collisions', 'enable_collisions'))
+    off = {node.get('link', '') for node in srdf.iter('disable_default_collisions')}
+    default = {tuple(sorted(pair)) for pair in product(off, links)}
+    return default - enabled | disabled, off.union(*disabled, *enabled)
 
 
 def excluded_pairs(robot, shapes, disabled=(), samples=2000, seed=0, *, surfaces=None):
