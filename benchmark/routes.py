@@ -77,6 +77,7 @@ def _measure(route, text):
             'ros__parameters': given | {
                 # Efforts are those of one state each, without a memory.
                 'disturbance.max_force': 0.0, 'disturbance.max_moment': 0.0,
+                'collision.file': '',
                 'route': route, 'controller_manager': 'controller_manager',
                 'robot_description': text}}}))
         with (real_time() as priority, open(folder / 'manager.log', 'wb') as log,

@@ -1,12 +1,13 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The directory of the package's launch, config and urdf files, for any installation."""
+"""The directories of ROS packages' files; of this one, for any installation."""
 
 import contextlib
 import os
 import sys
 from importlib import metadata
 from pathlib import Path
+from urllib.parse import unquote
 
 from opspace_control.errors import OpspaceError
 
@@ -41,3 +42,27 @@ def prefixes():
     yield sys.prefix
     with contextlib.suppress(metadata.PackageNotFoundError):
         yield str(metadata.distribution('example-robot-data').locate_file('cmeel.prefix'))
+
+
+def package_file(uri):
+    """
+    Return the path of the file that ``package://package/path`` names, None if there is none.
+
+    Packages are searched below `prefixes` and in the folders of ``ROS_PACKAGE_PATH``; this one is
+    in `share_directory`.
+    """
+    package, _, inside = unquote(uri.partition('://')[2]).partition('/')
+    return next((folder / inside for folder in _package_folders(package)
+                 if (folder / inside).is_file()), None)
+
+
+def _package_folders(package):
+    """Yield where the files of a ROS package may be."""
+    if package == 'opspace_control':
+        yield share_directory()
+    for prefix in prefixes():
+        yield Path(prefix, 'share', package)
+    for folder in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
+        yield Path(folder, package)
+        if Path(folder).name == package:
+            yield Path(folder)

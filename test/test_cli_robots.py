@@ -7,9 +7,14 @@ import numpy as np
 import pinocchio
 import pytest
 
+from opspace_control import CollisionDescription, RobotModel
 from opspace_control.cli import robots
+from opspace_control.cli.parameters import controller_values
+from opspace_control.cli.preflight.collision import fit_beside
 from opspace_control.cli.robots import ROBOTS, demo_robot
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.errors import OpspaceError
+from opspace_control.share import package_file, share_directory
 from opspace_control.simulation import SimulatedRobot
 
 every = pytest.mark.parametrize('robot', ROBOTS, ids=lambda robot: robot.name)
@@ -80,3 +85,37 @@ def test_the_list_needs_neither_ros_nor_a_simulator():
     code = ('import sys; from opspace_control.cli.robots import ROBOTS; '
             "sys.exit(any(name in sys.modules for name in ('rclpy', 'mujoco', 'numba')))")
     subprocess.run([sys.executable, '-c', code], check=True)
+
+
+@pytest.mark.parametrize('robot', [robot for robot in ROBOTS if robot.ours and robot.distances],
+                         ids=lambda robot: robot.name)
+def test_files_of_the_demo_are_those_of_their_robots(robot, tmp_path):
+    """As `opspace new` makes them."""
+    model = RobotModel.from_urdf_file(robot.path())
+    fit_beside(robot.path(), tmp_path / 'made.yaml', model, named_posture(model, robot.start))
+    assert CollisionDescription.read(tmp_path / 'made.yaml') == robot.collision()
+
+
+@pytest.mark.parametrize('name', sorted(
+    file.name.split('.')[0] for file in (share_directory() / 'urdf').glob('*.collision.yaml')))
+def test_robots_of_the_demo_keep_distances_where_the_fit_is_good(name):
+    """As `opspace new` judges it; the boxes of Talos are too fat, and its thighs overlap."""
+    robot = demo_robot(name)
+    model = RobotModel.from_urdf_file(robot.path())
+    wrong = fit_beside(robot.path(), package_file(robot.collision_file), model,
+                       named_posture(model, robot.start))
+    assert robot.distances == (not wrong), wrong
+    assert controller_values(robot)['collision.file'] == (
+        robot.collision_file if robot.distances else '')
+
+
+def test_the_file_of_talos_is_of_its_links():
+    """Its meshes take a minute to fit."""
+    robot = demo_robot('talos')
+    model = robot.collision().model(RobotModel.from_urdf_file(robot.path()))
+    assert len(model.shapes) == 68
+    braked = RobotModel.from_urdf_file(robot.path(), locked_joints=[
+        joint for joint in model.robot.dof_names if not joint.startswith('arm_left')])
+    still = robot.collision().model(braked).without_still_pairs()
+    assert 0 < len(still.pairs) < len(model.pairs)
+    assert all(any('left' in name for name in pair) for pair in still.pairs)

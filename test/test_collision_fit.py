@@ -9,7 +9,6 @@ import pytest
 import robots
 
 from opspace_control import CollisionDescription, RobotModel, Shape
-from opspace_control.cli.robots import demo_robot
 from opspace_control.collision import Kind
 from opspace_control.collision.enclosing import (
     distance_to,
@@ -246,6 +245,14 @@ class TestFile:
         assert all(found.distance > 0.0 for found in model.distances(robot.neutral())
                    if 'floor' not in found[:2])
 
+    def test_is_found_in_a_package(self):
+        """This package's own files are there in a checkout as well."""
+        uri = 'package://opspace_control/urdf/puma560.collision.yaml'
+        assert CollisionDescription.read(uri) == CollisionDescription.read(
+            DUAL_ARM.with_name('puma560.collision.yaml'))
+        with pytest.raises(ModelError, match=r'no_such.*no such file.*Install the package'):
+            CollisionDescription.read('package://opspace_control/urdf/no_such.collision.yaml')
+
     def test_unknown_link_is_named(self, made):
         robot = RobotModel.from_urdf_file(robots.robot_file(PANDA))
         with pytest.raises(ModelError, match=r"no link '\w+'"):
@@ -270,23 +277,3 @@ class TestFile:
         path.write_text(text if 'excluded_pairs' in text else f'{text}\nexcluded_pairs: {{}}')
         with pytest.raises(ModelError, match=said):
             CollisionDescription.read(path)
-
-
-@pytest.mark.parametrize('name', ['dual_arm', 'puma560'])
-def test_files_of_the_demo_are_those_of_their_robots(name, tmp_path):
-    """As `opspace collision` makes them."""
-    path = demo_robot(name).path()
-    CollisionDescription.from_urdf_file(path).write(tmp_path / 'made.yaml', name)
-    assert CollisionDescription.read(tmp_path / 'made.yaml') == demo_robot(name).collision()
-
-
-def test_the_file_of_talos_is_of_its_links():
-    """Its meshes take a minute to fit."""
-    robot = demo_robot('talos')
-    model = robot.collision().model(RobotModel.from_urdf_file(robot.path()))
-    assert len(model.shapes) == 68
-    braked = RobotModel.from_urdf_file(robot.path(), locked_joints=[
-        joint for joint in model.robot.dof_names if not joint.startswith('arm_left')])
-    still = robot.collision().model(braked).without_still_pairs()
-    assert 0 < len(still.pairs) < len(model.pairs)
-    assert all(any('left' in name for name in pair) for pair in still.pairs)

@@ -287,7 +287,8 @@ def test_refusals(robot, changed, says):
 
 def test_shapes_come_and_go(robot, controller):
     """Markers act while the plug-in is active, as far as there is room; no effort jumps."""
-    hand = {'hand.kind': 'sphere', 'hand.size': [0.1], 'hand.frame': 'l_hand'}
+    hand = {'hand.kind': 'sphere', 'hand.size': [0.1], 'hand.frame': 'l_hand',
+            'collision.file': ''}  # the sphere overlaps links beside the hand
     robot.run_node(shapes=['hand'], **{'plugin.shapes': 3}, **hand)
     robot.wait_for('active')
     weight = robot.wanted_efforts(controller)

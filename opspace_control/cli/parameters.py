@@ -63,11 +63,11 @@ def task_names(robot):
 
 
 def controller_values(robot):
-    """Return the parameters of the controller that differ from their defaults."""
+    """Return the parameters of the controller that depend on the robot."""
     tasks = task_names(robot)
-    values = {'tasks': tasks, 'command_joints': list(robot.driven), **_status(robot)}
-    if robot.weightless:
-        values['gravity_compensation'] = False
+    values = {'tasks': tasks, 'command_joints': list(robot.driven), **_status(robot),
+              'gravity_compensation': not robot.weightless,
+              'collision.file': robot.collision_file if robot.distances else ''}
     for task, hand in zip(tasks, robot.hands, strict=True):
         values |= {f'{task}.frame': hand, f'{task}.axes': robot.axes}
     on_legs = robot.feet or robot.soles

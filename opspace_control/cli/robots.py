@@ -43,6 +43,7 @@ class DemoRobot:
     shapes: dict = field(default_factory=dict)  # of its links for contacts: sizes, m
     fastest: tuple = ()  # velocities ahead and to the left, m/s, and yaw rate, rad/s
     tasks: tuple = ()    # names of the hands' tasks; empty: by their number
+    distances: bool = False  # whether its links keep them: its collision file fits well
 
     def path(self):
         """Return the path of the URDF file, or raise an OpspaceError if it is not installed."""
@@ -51,8 +52,12 @@ class DemoRobot:
     def collision(self):
         """Return the `CollisionDescription` of the file that comes with this package."""
         from opspace_control.collision import CollisionDescription
-        return CollisionDescription.read(
-            share_directory() / 'urdf' / f'{self.name}.collision.yaml')
+        return CollisionDescription.read(self.collision_file)
+
+    @property
+    def collision_file(self):
+        """The URI of that file."""
+        return f'package://opspace_control/urdf/{self.name}.collision.yaml'
 
 
 def real_robot(urdf):
@@ -130,7 +135,8 @@ def quadruped_stance(hip, thigh):
 ROBOTS = (
     DemoRobot(
         'dual_arm', 'upper body of human size: two 7-joint arms on a 3-joint torso',
-        'dual_arm.urdf', ('l_hand', 'r_hand'), _human_arms(0.2, 0.2, -1.7), ours=True),
+        'dual_arm.urdf', ('l_hand', 'r_hand'), _human_arms(0.2, 0.2, -1.7), ours=True,
+        distances=True),
     DemoRobot(
         'humanoid', '24 joints, standing on both feet, after [CK00] Fig. 2',
         'humanoid.urdf', ('l_hand', 'r_hand'),
@@ -150,7 +156,7 @@ ROBOTS = (
     DemoRobot(
         'puma560', 'the robot of [K87], with measured inertias of links and motors',
         'puma560.urdf', ('hand',), {'joint_2': -0.9, 'joint_3': 2.6, 'joint_5': 1.4416},
-        axes='x y z', joint_friction=False, ours=True),
+        axes='x y z', joint_friction=False, ours=True, distances=True),
     DemoRobot(
         'free_flyer', 'two arms on a body that floats over a table, after [RKR95] Fig. 4',
         'free_flyer.urdf', ('l_hand', 'r_hand'), _PLANAR_ARMS, axes='x y rz', weightless=True,

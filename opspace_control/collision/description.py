@@ -17,6 +17,7 @@ from opspace_control.errors import ModelError
 from opspace_control.model import KinematicTree
 from opspace_control.model.topology import nearest
 from opspace_control.model.urdf import urdf_text
+from opspace_control.share import package_file
 from opspace_control.spatial.rotations import matrix_from_rpy, rpy_from_matrix
 
 # libyaml's takes a tenth of the time.
@@ -64,9 +65,13 @@ class CollisionDescription:
 
     @classmethod
     def read(cls, path):
-        """Read a file; a ModelError names the link and the key that cannot be used."""
+        """
+        Read a file, a path or ``package://package/path``.
+
+        A ModelError names the link and the key that cannot be used.
+        """
         try:
-            content = yaml.load(Path(path).read_text(), _LOADER)
+            content = yaml.load(_located(path).read_text(), _LOADER)
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise ModelError(f'The collision file {path} cannot be read: {error}.',
                              cure='Make it by `opspace collision`.', path=str(path)) from None
@@ -130,6 +135,16 @@ def collision_file(urdf):
     """Return the path of the collision file beside a robot's file."""
     urdf = Path(urdf)
     return urdf.with_name(f'{urdf.name.split(".")[0]}.collision.yaml')
+
+
+def _located(path):
+    """Return the Path of a file that a path or a URI of ROS names."""
+    if not str(path).startswith('package://'):
+        return Path(path)
+    if found := package_file(path):
+        return found
+    raise _error(path, 'There is no such file on this computer',
+                 'Install the package here, and source its workspace')
 
 
 def _error(path, what, cure):

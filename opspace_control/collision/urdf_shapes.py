@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shapes of the links of a URDF, and their mesh files; unknown shapes are left out."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -11,7 +10,7 @@ import numpy as np
 
 from opspace_control.errors import OpspaceError
 from opspace_control.model.cleaning import parse_xml
-from opspace_control.share import prefixes
+from opspace_control.share import package_file
 from opspace_control.spatial.rotations import matrix_from_rpy, quaternion_from_matrix
 
 
@@ -122,16 +121,14 @@ def find_mesh(uri):
     Return the path of a mesh file, or raise a MeshError.
 
     ``uri`` is ``package://package/path``, ``model://package/path``, ``file://path`` or an absolute
-    path. Packages are searched below `prefixes` and in the folders of ``ROS_PACKAGE_PATH``.
+    path. Packages are searched by `package_file`.
     """
-    for scheme in ('package://', 'model://'):
-        if uri.startswith(scheme):
-            package, _, inside = unquote(uri.removeprefix(scheme)).partition('/')
-            for folder in _package_folders(package):
-                if (folder / inside).is_file():
-                    return folder / inside
-            raise MeshError(f'{uri} is not on this computer.', file=uri,
-                            cure=f'Install {package} here, and source its workspace.')
+    if uri.startswith(('package://', 'model://')):
+        if path := package_file(uri):
+            return path
+        package = uri.split('/')[2]
+        raise MeshError(f'{uri} is not on this computer.', file=uri,
+                        cure=f'Install {package} here, and source its workspace.')
     path = Path(unquote(uri.removeprefix('file://')))
     if path.is_absolute() and path.is_file():
         return path
@@ -161,13 +158,3 @@ def load_mesh(path):
     if mesh.is_empty:
         raise MeshError(f'{path} has no triangles.', file=str(path), cure='Export it again.')
     return mesh
-
-
-def _package_folders(package):
-    """Yield where the files of a ROS package may be."""
-    for prefix in prefixes():
-        yield Path(prefix, 'share', package)
-    for folder in filter(None, os.environ.get('ROS_PACKAGE_PATH', '').split(os.pathsep)):
-        yield Path(folder, package)
-        if Path(folder).name == package:
-            yield Path(folder)

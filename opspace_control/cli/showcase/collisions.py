@@ -78,7 +78,6 @@ class Scene:
     goal: Callable         # from a time, s, and the hands' places at the start (h, 3), m, to goals
     #                        (h, 3), m, and their velocities (h, 3), m/s
     balls: tuple = ()
-    touching: tuple = ()   # pairs of links that may touch
     group: Callable = lambda pair: 0  # from names of two shapes to the number of their group
 
     def run(self, label, *, keep):
@@ -96,7 +95,7 @@ class Scene:
                                    locked_joints=braked)
         simulated.reset(self.robot.start)
         collision = self.robot.collision().model(model).with_shapes(
-            [ball.shape() for ball in self.balls], touching=self.touching).without_still_pairs()
+            [ball.shape() for ball in self.balls]).without_still_pairs()
         judges = [DistanceJudge(simulated, opspace_control.CollisionModel(
             model, collision.shapes, [pair for pair in collision.pairs if self.group(pair) == g]))
             for g in sorted(set(map(self.group, collision.pairs)))]
@@ -193,8 +192,7 @@ _SCENES = {
     'obstacles': Scene(
         demo_robot('puma560'), 16.0, (1, 2), _circle, (
             Ball('low', 0.07, (0.66, 0.15, 0.72), (0.0, 0.45, 0.0), 5.0, -0.5 * np.pi),
-            Ball('high', 0.08, (0.42, 0.15, 1.32), (0.0, 0.0, 0.25), 6.0, 0.5 * np.pi)),
-        (('link_4', 'link_6'),), _group)}
+            Ball('high', 0.08, (0.42, 0.15, 1.32), (0.0, 0.0, 0.25), 6.0, 0.5 * np.pi)), _group)}
 
 
 def _panels(pairs):

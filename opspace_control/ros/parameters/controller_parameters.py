@@ -199,8 +199,8 @@ NODE = (
     changeable('limits.goal_rate', 'double', 1000.0,
         'Largest rate of goals on each topic; of more, the newest is used.', 'Hz', 1.0, 1e4),
     Parameter('collision.file', 'string', '',
-        'Path of a file of collision shapes, made by opspace collision: links keep a distance from '
-        'each other. With limits.keep. Empty: they do not.'),
+        'Path, or package://package/path, of a file of collision shapes, made by opspace '
+        'collision: links keep a distance from each other. With limits.keep. Empty: they do not.'),
     changeable('collision.margin', 'double', 0.01, 'Distance that links keep.', 'm', 0.0, 1.0),
     changeable('collision.influence', 'double', 0.3,
         'Distance up to which near pairs of links are told; they brake where they have to. Greater '
