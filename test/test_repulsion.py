@@ -13,12 +13,14 @@ from opspace_control import (
     ControlError,
     DistanceLimits,
     JointLimits,
+    OperationalSpaceController,
     PoseTask,
     PositionTask,
     PostureTask,
     RobotState,
     Shape,
 )
+from opspace_control.cli.robots import demo_robot
 
 GAIN, RANGE = 0.05, 0.4
 BENT = {'joint_2': 0.6, 'joint_4': 1.2, 'joint_6': 0.7}
@@ -79,6 +81,19 @@ class TestForces:
             driven = model.active
             expected = np.linalg.solve(model.mass_matrix(state), force)
             np.testing.assert_allclose(added[driven], expected[driven], rtol=1e-5, atol=1e-6)
+
+    def test_are_of_all_pairs_whatever_the_capacity(self):
+        """Bounds have room for ``capacity`` pairs, the potential for all: none comes and goes."""
+        model, references = robot('dual_arm'), []
+        shapes = demo_robot('dual_arm').collision().model(model)
+        for capacity in (1, 256):
+            controller = OperationalSpaceController(
+                model, (), PostureTask(**DAMPING), limits=JointLimits(model, **FREE),
+                distances=DistanceLimits(shapes, capacity=capacity, repulsion=1e-4))
+            controller.compute_torque(bent(model))
+            references.append(controller.posture_acceleration)
+        assert abs(references[0]).max() > 0.01
+        np.testing.assert_array_equal(*references)
 
     def test_vanish_smoothly_at_the_influence(self):
         """Beyond it nothing changes by a bit; pairs are looked at up to it."""
@@ -159,6 +174,19 @@ class TestMotion:
             now) @ now.v for now, _ in moved(controller, state, 800)]
         assert all(after < before * (1.0 + 1e-6) for before, after in pairwise(energies))
         assert energies[-1] < 0.3 * energies[0]
+
+    @pytest.mark.parametrize('gain', [1e-4, 1e-2, GAIN])
+    def test_faces_that_turn_beside_each_other_come_to_rest(self, gain):
+        """The cap of each forearm and its palm are parallel: the nearest points jump there."""
+        demo, model = demo_robot('dual_arm'), robot('dual_arm')
+        state = bent(model, demo.start)
+        controller = OperationalSpaceController(
+            model, [PoseTask('l_hand')], PostureTask(target=state.q), limits=JointLimits(model),
+            distances=DistanceLimits(demo.collision().model(model).without_still_pairs(),
+                                     repulsion=gain))
+        efforts = np.array([tau.copy() for _, tau in moved(controller, state, 3000, 1e-3)])
+        steps = abs(np.diff(efforts[-1000:], axis=0)) / model.effort_limits
+        assert steps.max(axis=1).sum() < 1e-3
 
     def test_bound_and_potential_beside_each_other(self):
         """Hands that are sent into each other stop at their margin; potentials do not stop them."""

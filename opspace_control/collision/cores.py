@@ -9,6 +9,7 @@ by simplices in C that come nearer in every step. All vectors are in world axes.
 
 import math
 
+from opspace_control.collision.shapes import HALF_SPACE
 from opspace_control.compiled import called, inlined
 
 # Steps of a search at most. Cores without discs have 8 corners each and need some ten steps; with
@@ -53,6 +54,27 @@ def extent(shape, x, y, z):
     along_z = R[0, 2] * x + R[1, 2] * y + R[2, 2] * z
     return (half[0] * abs(along_x) + half[1] * abs(along_y) + half[2] * abs(along_z)
             + disc * math.sqrt(along_x * along_x + along_y * along_y))
+
+
+@inlined
+def project_on_core(shape, point, out):
+    """Write the point (3,) of a placed core or half-space that is nearest to a point (3,), m."""
+    R, p, half, disc = shape.R, shape.p, shape.half, shape.disc
+    d0, d1, d2 = point[0] - p[0], point[1] - p[1], point[2] - p[2]
+    x = R[0, 0] * d0 + R[1, 0] * d1 + R[2, 0] * d2
+    y = R[0, 1] * d0 + R[1, 1] * d1 + R[2, 1] * d2
+    z = R[0, 2] * d0 + R[1, 2] * d1 + R[2, 2] * d2
+    if shape.kind == HALF_SPACE:
+        z = min(z, 0.0)
+    else:
+        z = min(max(z, -half[2]), half[2])
+        if disc > 0.0:
+            part = min(disc / max(math.sqrt(x * x + y * y), disc), 1.0)
+            x, y = part * x, part * y
+        else:
+            x, y = min(max(x, -half[0]), half[0]), min(max(y, -half[1]), half[1])
+    for r in range(3):
+        out[r] = p[r] + R[r, 0] * x + R[r, 1] * y + R[r, 2] * z
 
 
 @called

@@ -60,6 +60,15 @@ def complete(a, b, k, feature, bound_share, braking, states, found):
 
 
 @inlined
+def write_reached(pair, search, braking, found):
+    """Write the distance and direction of a pair that is nearer than `Braking.reach`."""
+    if found.distance < braking.reach:
+        pair.reached, pair.distance = search, found.distance
+        for r in range(3):
+            pair.direction[r] = found.normal[r]
+
+
+@inlined
 def reach_of_features(least, zone, speed, braking, most):
     """
     Return how much further than the least distance features may be with margins below ``most``, m.
@@ -136,6 +145,8 @@ def keep_known(k, states, collision, braking, search):
             for r in range(3):
                 found.points[side, r] += p[r]
         complete(a, b, k, known.feature, known.bound_share, braking, states, found)
+        if i == 0:
+            write_reached(pair, collision.known[0], braking, found)
         if not found.speed_margin >= (most if known.feature > 0 or known.distance <= pair.influence
                                       else min(most, braking.always)):
             count, last, most = keep_urgent(near, count, last, likely)

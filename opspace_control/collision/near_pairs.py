@@ -35,6 +35,7 @@ from opspace_control.collision.kept_pairs import (
     reach_of_features,
     store,
     store_pair,
+    write_reached,
 )
 from opspace_control.collision.shapes import HALF_SPACE, advance_shape
 from opspace_control.collision.speeds import approach_bound, relative_motion
@@ -80,6 +81,8 @@ def advance_world(count, shapes, dt):
 def find_near_pairs(states, origin, collision, braking):
     """
     Write the pairs of shapes that may have to brake, or are nearer than their influence.
+
+    The pairs that are nearer than `Braking.reach` have a distance of this search, too.
 
     They are in the order of the pairs; where more are near than there is memory for, those with the
     least margin of speed: their bounds are the highest. None has a margin of `Braking.furthest` or
@@ -208,6 +211,7 @@ def look_at(k, both, speed, motion, states, collision, braking, search):
     if both.still:
         store_pair(pair, path, found, collision)
     complete(a, b, k, 0, 1.0, braking, states, found)
+    write_reached(pair, collision.known[0], braking, found)
     least[0] = found
     if not found.speed_margin >= (
             most if found.distance <= limit else min(most, braking.always)):
@@ -233,6 +237,7 @@ def search_near_pairs(states, origin, collision, braking, likely):
     if likely <= braking.always:
         enough = braking_distance(
             likely + (fastest + fastest), braking.acceleration, braking.approach_rate)
+        enough = max(enough, braking.reach - braking.margin)
     for g in range(collision.counts[0].body_pairs):
         a, b = bodies[waits[g].bodies[0]], bodies[waits[g].bodies[1]]
         gap = waits[g].clear - (a.path + b.path)
@@ -271,4 +276,4 @@ def near_pairs_at(nodes, q, states, origin, collision):
         for r in range(6):
             states[i].V[r] = 0.0
     find_near_pairs(
-        states, origin, collision, Braking(0.0, 1.0, 1.0, 1.0, math.inf, -math.inf))
+        states, origin, collision, Braking(0.0, 1.0, 1.0, 1.0, math.inf, -math.inf, -math.inf))

@@ -24,6 +24,7 @@ class Braking(NamedTuple):
     return_rate: float    # that turns speeds to accelerations, 1/s
     furthest: float       # margin of speed from which on pairs do not count, m/s, and
     always: float         # that of pairs that are further apart than their influence
+    reach: float          # pairs that are nearer are looked at, at whatever speed, m
 
 
 @inlined
@@ -35,7 +36,7 @@ def may_wait(gap, limit, speed, braking, most):
     """
     return gap - braking.margin >= braking_distance(
         min(most, braking.always) + speed, braking.acceleration, braking.approach_rate) and (
-            most <= braking.always or not gap <= limit)
+            most <= braking.always or not gap <= limit) and not gap <= braking.reach
 
 
 @inlined

@@ -137,7 +137,7 @@ def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
 def refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, a):
     """Write the reference accelerations a (nv,): posture and potentials, clipped to the bounds."""
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, a)
-    if cycle.repulsion > 0.0:
+    if cycle.repulsion > 0.0 and cycle.keep > 0.0:
         repel(cycle, robot, limits, scratch, a)
     if cycle.direction_lost:
         perturb(robot.nodes, a)

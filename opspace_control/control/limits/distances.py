@@ -68,7 +68,7 @@ def find_distances(collision, cycle, nodes, states, limits, v, distances):
         furthest = collision.counted[0] / cycle.return_rate
         find_near_pairs(states, cycle.origin, collision, Braking(
             cycle.distance_margin, cycle.distance_braking, cycle.approach_rate, cycle.return_rate,
-            furthest if cycle.repulsion == 0.0 else math.inf, furthest))  # a potential is of all
+            furthest, furthest, cycle.repulsion_influence if cycle.repulsion > 0.0 else -math.inf))
     for s in range(collision.count[0]):
         row = distances.gradient[s]
         row[:] = 0.0

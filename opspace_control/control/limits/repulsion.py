@@ -5,10 +5,13 @@ The artificial repulsion of near pairs of shapes, in the posture's reference onl
 
 [K86]: the potential ``U = ½ η (1/ρ − 1/ρ₀)²`` of a distance ρ below ρ₀ exerts the joint forces
 ``Γ = −∇U = η (1/ρ − 1/ρ₀) / ρ² ∇ρ``. The posture takes ``A⁻¹ Γ``: what the null space of the tasks
-leaves of that is its motion under Γ, and U never grows by it.
+leaves of that is its motion under Γ, and U never grows by it. The force of a pair acts along the
+line of its nearest points; where these jump, along one parallel to it that does not.
 """
 
-from opspace_control.compiled import inlined, rare
+from opspace_control.collision.cores import project_on_core
+from opspace_control.compiled import called, inlined, rare
+from opspace_control.control.limits.distances import add_gradient
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.kinematics import weigh_node
 from opspace_control.dynamics.responses import forward_response
@@ -16,6 +19,11 @@ from opspace_control.model.nodes import ACTIVE
 
 # Pairs that are nearer, or overlap, have the force that they have there, m: U has a pole at 0.
 _NEAREST = 1e-3
+# Rounds of projections. The stiffness of flat faces that turn, 8 ρ times the force, is in
+# proportion to them: 1.6e4/s² for the wrist of dual_arm with 0.05 J m². With 4, 8 and 16 the line
+# is within 52, 23 and 0.1 mm of the nearest points of 90 % of random pairs of boxes, within 18, 0.5
+# and 0.1 mm of those of a capsule and a box.
+_PROJECTIONS = 8
 
 
 @inlined
@@ -25,17 +33,47 @@ def firas_force(distance, gain, influence):
     return gain * (1.0 / rho - 1.0 / influence) / (rho * rho) if rho < influence else 0.0
 
 
+@called
+def find_point_of_action(a, b, points):
+    """
+    Write a point (3,) of the line along which two placed shapes repel each other, ``points[0]``.
+
+    Alternating projections on both cores from the centre of the smaller shape converge to nearest
+    points. Those of two flat faces jump when the faces turn, and a force there would switch between
+    two directions in each cycle. What some projections lead to moves continuously, since each is
+    continuous. ``points`` (2, 3), m; what it holds is overwritten.
+    """
+    if b.bound < a.bound:
+        a, b = b, a
+    for r in range(3):
+        points[0, r] = a.p[r]
+    for _ in range(_PROJECTIONS):
+        project_on_core(b, points[0], points[1])
+        project_on_core(a, points[1], points[0])
+    for r in range(3):
+        points[0, r] = 0.5 * (points[0, r] + points[1, r])
+
+
 @inlined
-def add_repulsion(cycle, collision, gradient, force):
-    """Add the forces of all near pairs to joint forces (nv,); return whether there are any."""
-    any_near = False
-    for s in range(collision.count[0]):
-        near = collision.near[s]
-        if near.feature == 0 and near.distance < cycle.repulsion_influence:
+def add_repulsion(cycle, robot, points, row, force):
+    """
+    Add the forces of all near pairs to joint forces (nv,); return whether there are any.
+
+    ``points`` (2, 3) and ``row`` (nv,) are scratch.
+    """
+    collision, any_near = robot.collision, False
+    for k in range(collision.counts[0].pairs):
+        pair = collision.pairs[k]
+        if pair.reached == collision.known[0]:
             any_near = True
-            along = firas_force(near.distance, cycle.repulsion, cycle.repulsion_influence)
-            for k in range(force.size):
-                force[k] += along * gradient[s, k]
+            a, b = collision.shapes[pair.first], collision.shapes[pair.second]
+            find_point_of_action(a, b, points)
+            row[:] = 0.0
+            add_gradient(robot.nodes, robot.states, a.node, points[0], pair.direction, 1.0, row)
+            add_gradient(robot.nodes, robot.states, b.node, points[0], pair.direction, -1.0, row)
+            along = firas_force(pair.distance, cycle.repulsion, cycle.repulsion_influence)
+            for i in range(force.size):
+                force[i] += along * row[i]
     return any_near
 
 
@@ -63,7 +101,7 @@ def repel(cycle, robot, limits, scratch, a):
     """
     force, response = scratch.joint_force, scratch.bounded.a_ref[0]
     force[:] = 0.0
-    if not add_repulsion(cycle, robot.collision, scratch.bounded.distances.gradient, force):
+    if not add_repulsion(cycle, robot, scratch.bounded.distances.motion, response, force):
         return
     respond_to_repulsion(robot.nodes, robot.states, force, response)
     largest = 1.0
