@@ -365,7 +365,8 @@ def test_shapes_come_and_go(start, model):
         *_, refused, tau = loop.cycle(now, q, v)
         here.cycle(round(1e9 * now), q, v, now)
         assert not refused
-        np.testing.assert_allclose(tau, here.tau, rtol=0.0, atol=1e-9)
+        # The rows have another order there, and inertias of links increase the rounding.
+        np.testing.assert_allclose(tau, here.tau, rtol=0.0, atol=1e-7)
         urgent.append({pair.second for pair in here.controller.urgent_pairs})
     assert urgent[749] == urgent[899] == set()
     assert urgent[789] == {'near'}

@@ -45,7 +45,7 @@ def overcome(v, a, numbers):
 def test_the_sign_is_that_of_the_motion_that_the_efforts_would_cause(held, known):
     """``F(v, v + T q̈)``: q̈ of a robot without friction, with what the observer asks for, too."""
     model = sample('dual_arm').model
-    state = random_state(model, 1, speed=0.1)
+    state = random_state(model, 4, speed=0.1)  # no link has inertia, whose memory would follow v
     task = PoseTask('l_hand', kp=1.0)
     controller = OperationalSpaceController(
         model, [task], limits=JointLimits(model, acceleration=1e3),
