@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from test_distance_limits import bound, moved
+from test_distance_limits import bent, bound, moved
 
 from opspace_control import (
     CenterOfMassTask,
@@ -101,17 +101,16 @@ def test_hands_rest_where_joints_are_at_their_ends():
     model, hands = RobotModel.from_urdf_file(
         share_directory() / 'urdf' / 'dual_arm.urdf'), ('l_hand', 'r_hand')
     tasks = [PoseTask(hand, max_linear_velocity=0.5, max_angular_velocity=1.5) for hand in hands]
-    start = np.array([demo_robot('dual_arm').start.get(n, 0.0) for n in model.dof_names])
+    state = bent(model, demo_robot('dual_arm').start)
     controller = OperationalSpaceController(
-        model, tasks, PostureTask(target=start), limits=JointLimits(model))
+        model, tasks, PostureTask(target=state.q), limits=JointLimits(model))
     lower, upper = controller.limits.lower, controller.limits.upper
     goal = 0.5 * (lower + upper) + 0.4 * (upper - lower) * np.random.default_rng(0).uniform(
         -1.0, 1.0, (140, model.nv))[-1]
     poses = model.forward_kinematics(RobotState(model, goal, np.zeros(model.nv)), hands)
     for task, hand in zip(tasks, hands, strict=True):
         task.set_target(poses[hand])
-    fastest = steps = 0.0
-    state, before = RobotState(model, start, np.zeros(model.nv)), None
+    fastest, steps, before = 0.0, 0.0, None
     for k, (now, tau) in enumerate(moved(controller, state, 7000)):
         if k >= 6000:
             fastest = max(fastest, abs(now.v).max())
@@ -194,9 +193,7 @@ def test_redundant_joints_rest_where_they_do_without_inertias(mass, speed, turn)
 
 def hands_that_cross(model, tasks):
     """Return a controller whose hands, balls of 8 cm, are sent to the place of the other."""
-    start = demo_robot('dual_arm').start
-    state = RobotState(model, np.array([start.get(n, 0.0) for n in model.dof_names]),
-                       np.zeros(model.nv))
+    state = bent(model, demo_robot('dual_arm').start)
     shapes = [Shape('left', 'l_hand', 'sphere', [0.08]), Shape('right', 'r_hand', 'sphere', [0.08])]
     controller = OperationalSpaceController(
         model, tasks, PostureTask(target=state.q), limits=JointLimits(model),

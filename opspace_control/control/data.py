@@ -266,7 +266,7 @@ class BoundedScratch(NamedTuple):
     """Intermediate results of a cycle that keeps limits of joints."""
 
     effort_limits: np.ndarray = 'nv'  # those that drive friction leaves
-    a_ref: np.ndarray = '2 nv'  # q̈_ref, of q̈_null and singular directions, and the nominal one
+    a_ref: np.ndarray = 'nv'  # q̈_ref, of q̈_null and singular directions
     tau_posture: np.ndarray = 'nv'  # ``A q̈_null + b + g`` with the feed-forward
     tau_null: np.ndarray = 'nv'  # efforts of q̈_ref without grips, tasks and bounds
     tau_ref: np.ndarray = '2 nv'  # efforts where all multipliers are 0, of q̈_ref and of q̈_null

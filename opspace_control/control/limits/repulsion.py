@@ -99,7 +99,7 @@ def repel(cycle, robot, limits, scratch, a):
     As a whole it is so small that no joint passes its limit of acceleration by it: Γ has no bound,
     and cutting joints one by one would change its direction.
     """
-    force, response = scratch.joint_force, scratch.bounded.a_ref[0]
+    force, response = scratch.joint_force, scratch.bounded.a_ref
     force[:] = 0.0
     if not add_repulsion(cycle, robot, scratch.bounded.distances.motion, response, force):
         return

@@ -38,7 +38,6 @@ from opspace_control.control.problem.geometric_stiffness import (
 )
 from opspace_control.control.problem.grip_efforts import correct_efforts, exert_reactions
 from opspace_control.control.problem.references import (
-    NOMINAL,
     REFERENCE,
     find_posture_torques,
     write_effort_references,
@@ -108,7 +107,7 @@ def solve_nominal_problem(data, count, t):
         count = 0
     elif data.cycle.singular_active:
         prepare_tasks(data, t, 0)
-        solve_rows(data, count, t, data.scratch.bounded.a_ref[NOMINAL], True)
+        solve_rows(data, count, t, data.results.a_null, True)
     record_active_sides(data, count)
 
 
@@ -123,8 +122,7 @@ def solve_bounded_problem(data, tau):
     cycle, robot, bounded = data.cycle, data.robot, data.scratch.bounded
     nodes, states, stack = robot.nodes, robot.states, data.results.stack
     a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
-    a_ref, tau_null, tau_ref = bounded.a_ref[REFERENCE], bounded.tau_null, (
-        bounded.tau_ref[REFERENCE])
+    a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref[REFERENCE]
     find_posture_torques(data, bounded.tau_posture)
     count = begin_rows(data)
     write_reference(data, count)

@@ -120,7 +120,7 @@ def change_reference(data, w):
     bounds is scratch.
     """
     robot, bounded, stack = data.robot, data.scratch.bounded, data.results.stack
-    bound_rows, a_ref = bounded.bound_rows, bounded.a_ref[REFERENCE]
+    bound_rows, a_ref = bounded.bound_rows, bounded.a_ref
     torque = bound_rows.torque[w]
     torque[:] = 0.0
     exert_link_inertia(data, a_ref, torque)
@@ -187,8 +187,12 @@ def force_by_residual(stack, correction, first, last, softness):
 
 
 @rare
-def add_inertias_of_point(data, e, x):
-    """Add the inertias by ``x S² s`` at point e of the stack, and by its reaction."""
+def add_inertias_of_point(data, e, x, rate):
+    """
+    Add the inertias by ``x S² s`` at point e of the stack, and by its reaction.
+
+    They are damped at the ``rate``, 1/s, at least.
+    """
     stack, point, directions = data.results.stack, data.robot.points[e], (
         data.scratch.bounded.directions)
     if is_group(point):
@@ -205,7 +209,7 @@ def add_inertias_of_point(data, e, x):
     stiffness /= square
     base_wrench(point, force, 0, wrench)
     nodes, states, inertia = data.robot.nodes, data.robot.states, data.memory.link_inertia
-    law = stiffness, max(2.0 * math.sqrt(stiffness), posture_rate(data.demand.dofs))
+    law = stiffness, max(2.0 * math.sqrt(stiffness), rate)
     if point.whole:
         add_inertias_at_center(
             nodes, states, data.robot.supports, e, point.mass, wrench, law, inertia)
@@ -260,7 +264,7 @@ def write_link_inertia(data):
     share = lasting_share(data)
     if share == 0.0 or not may_stiffen(data):
         return
-    part = min(data.cycle.dt / _FORCE_TIME, 1.0)
+    part, rate = min(data.cycle.dt / _FORCE_TIME, 1.0), posture_rate(data.demand.dofs)
     for level in range(levels.size - 1):
         first, last = levels[level], levels[level + 1]
         x = part * share * force_by_residual(
@@ -271,4 +275,4 @@ def write_link_inertia(data):
                 begin_link_inertia(data, stiffened, part)
             data.cycle.stiffened = True
             for e in range(first // 6, last // 6):
-                add_inertias_of_point(data, e, x)
+                add_inertias_of_point(data, e, x, rate)

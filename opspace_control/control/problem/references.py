@@ -20,7 +20,7 @@ from opspace_control.control.singular.transfer import add_correction, add_singul
 from opspace_control.dynamics.responses import motion_torques
 from opspace_control.tasks.posture import feed_efforts
 
-# Rows of ``a_ref`` and ``tau_ref`` of `BoundedScratch`, and ``ContactForces.reference``: of q̈_ref,
+# Rows of ``tau_ref`` of `BoundedScratch`, and of ``ContactForces.reference``: of q̈_ref,
 # and of q̈_null.
 REFERENCE, NOMINAL = range(2)
 

@@ -15,7 +15,6 @@ from opspace_control.control.data import DEMANDED, FORCE, WANTED
 from opspace_control.control.limits.bounds import acceleration_of
 from opspace_control.control.limits.kinds import GRAVITY_TORQUE, POSITION, RESTING_KINDS
 from opspace_control.control.limits.limit_law import faded, is_limited
-from opspace_control.control.problem.references import NOMINAL, REFERENCE
 from opspace_control.control.singular.direction_motion import clear_singular_forces
 from opspace_control.control.singular.transfer import move_to_reference
 from opspace_control.control.solver.level_inverse import (
@@ -120,7 +119,7 @@ def resolve_at_limits(data, count):
 @rare
 def write_reference(data, count):
     """
-    Write the reference acceleration, with that of singular directions, and the nominal one.
+    Write the reference acceleration, with that of singular directions.
 
     ``count`` joints are at rest at their limits and stay there, whatever the sign of their
     multipliers; if no direction is singular, their bounds are as all others.
@@ -136,7 +135,4 @@ def write_reference(data, count):
             cycle.resting_count = 0
     for r in range(size):
         stack[DEMANDED, r] = stack[WANTED, r]
-    a_ref = data.scratch.bounded.a_ref
-    for k in range(a_ref.shape[1]):
-        a_ref[NOMINAL, k] = data.results.a_null[k]
-    move_to_reference(data, a_ref[REFERENCE])
+    move_to_reference(data, data.scratch.bounded.a_ref)
