@@ -14,7 +14,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from ros_lockstep import STEP, LockStepRobot
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control import (
     CollisionModel,
@@ -119,6 +119,58 @@ def test_shapes_and_near_pairs_are_markers(network, described):
     assert len(ends) >= 1
     lengths = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1)
     assert lengths.min() == pytest.approx(nearest(shapes, robot), abs=5e-4)
+    robot.check()
+
+
+def test_every_kind_of_shape_has_markers_that_go_with_it(network):
+    """A half-space is a plate under its plane, and a shape that is gone has no marker at once."""
+    kinds = {'sphere': ([0.1], [(Marker.SPHERE, 0.2, 0.2, 0.2)]),
+             'cylinder': ([0.1, 0.4], [(Marker.CYLINDER, 0.2, 0.2, 0.4)]),
+             'capsule': ([0.1, 0.4], [(Marker.CYLINDER, 0.2, 0.2, 0.4),
+                                      *2 * [(Marker.SPHERE, 0.2, 0.2, 0.2)]]),
+             'box': ([0.1, 0.2, 0.3], [(Marker.CUBE, 0.1, 0.2, 0.3)]),
+             'half_space': ([], [(Marker.CUBE, 4.0, 4.0, 0.002),
+                                 (Marker.CYLINDER, 0.02, 0.02, 0.3)])}
+    tilted = [0.0, 0.6, 0.0, 0.8]  # the normal is along 0.96, 0, 0.28
+    robot = LockStepRobot(network, 'dual_arm', {
+        **HANDS, 'publish_rate': 50.0, 'collision.influence': 0.1, 'shapes': [*kinds],
+        **{f'{kind}.kind': kind for kind in kinds},
+        **{f'{kind}.size': size for kind, (size, _) in kinds.items() if size},
+        **{f'{kind}.pose': [-9.0, -1.0, 0.5, *tilted] for kind in kinds}}, ARMS)
+    heard = network.listen(MarkerArray, f'{ros_nodes.CONTROLLER}/markers')
+
+    def shapes(message):
+        return [marker for marker in message.markers if marker.ns == 'collision shapes']
+
+    def look(marker):
+        size = marker.scale
+        return marker.type, *(round(part, 9) for part in (size.x, size.y, size.z))
+
+    robot.run(0.3)
+    shown = next(shapes(message) for message in heard if shapes(message))
+    assert sorted(map(look, shown)) == sorted(
+        marker for _, markers in kinds.values() for marker in markers)
+    plate, rod = shown[-2:]
+    normal = np.array([0.96, 0.0, 0.28])
+    for marker, along in (plate, -0.001), (rod, 0.15):
+        place = marker.pose.position
+        np.testing.assert_allclose(
+            [place.x, place.y, place.z], (normal @ [-9.0, -1.0, 0.5] + along) * normal, atol=1e-9)
+        turn = marker.pose.orientation
+        np.testing.assert_allclose([turn.x, turn.y, turn.z, turn.w], tilted, atol=1e-9)
+    assert {marker.header.frame_id for marker in shown} == {'base_link'}
+    assert {marker.action for marker in shown} == {Marker.ADD}
+    heard.clear()
+    assert network.call(
+        SetParametersAtomically, f'{ros_nodes.CONTROLLER}/set_parameters_atomically', parameters=[
+            Parameter(f'{kind}.kind', value='none').to_parameter_msg()
+            for kind in ('capsule', 'half_space')]).result.successful
+    robot.run(0.3)
+    network.expect(lambda: any(
+        marker.action == Marker.DELETE for message in heard for marker in shapes(message)))
+    last = next(shapes(message) for message in heard if len(shapes(message)) == 8)
+    assert [marker.action for marker in last] == 3 * [Marker.ADD] + 5 * [Marker.DELETE]
+    assert [marker.id for marker in last] == [*range(8)]
     robot.check()
 
 

@@ -466,6 +466,12 @@ class TestShapeOverlay:
         np.testing.assert_allclose(nodes[1].position, (5.0, 2.0, 3.0))
         assert overlay._nodes[0][1].radius == 0.15
         assert overlay._nodes[0][1].visible
+        overlay.update(MarkerArray(markers=[table, Marker(ns=SHAPES, id=0, action=Marker.DELETE)]))
+        assert {*overlay._nodes} == {1}
+        overlay.update(MarkerArray(markers=[Marker(ns=SHAPES, id=1, action=Marker.DELETE)]))
+        overlay.update(None)
+        assert not overlay._nodes
+        overlay.update(MarkerArray(markers=[table]))
         overlay.remove()
         assert not overlay._nodes
         robot.remove()

@@ -23,9 +23,9 @@ class ShapeOverlay:
 
     def update(self, message):
         """Show the shapes of a MarkerArray, or, where it has none or is None, the last ones."""
-        markers = {marker.id: marker for marker in message.markers
-                   if marker.ns == SHAPES} if message else {}
-        if markers:
+        shapes = [marker for marker in message.markers if marker.ns == SHAPES] if message else []
+        if shapes:
+            markers = {marker.id: marker for marker in shapes if marker.action == Marker.ADD}
             for number in [*self._nodes]:
                 if number not in markers or self._nodes[number][0] != _look(markers[number]):
                     self._nodes.pop(number)[1].remove()

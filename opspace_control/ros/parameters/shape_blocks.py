@@ -25,6 +25,8 @@ def make_shape(name, parameters):
         pose = unit_pose(np.array(pose))
     except OpspaceError as error:
         raise RosInterfaceError(f'{name}.pose: {error}', name=name) from None
+    # The default is that of a box, and a parameter file of ROS 2 cannot have an empty list.
+    size = () if kind == 'half_space' else size
     return Shape(name, frame or None, kind, size, pose[:3], matrix_from_quaternion(pose[3:]))
 
 

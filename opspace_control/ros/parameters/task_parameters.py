@@ -185,7 +185,7 @@ SHAPE = (
         'not there.', choices=('box', 'sphere', 'capsule', 'cylinder', 'half_space', 'none')),
     changeable('size', 'double_array', [0.1, 0.1, 0.1],
         'Of a box its edges; of a sphere its radius; of a capsule or cylinder its radius and its '
-        'length along z, of a capsule that between the centres; of a half_space none, [].', 'm'),
+        'length along z, of a capsule that between the centres. A half_space has none.', 'm'),
     changeable('frame', 'string', '',
         'Link that carries it, such as the hand that holds an object. Empty: the world, which is '
         'the base frame, or odom_frame with a floating base.'),

@@ -15,6 +15,8 @@ from opspace_control.spatial.rotations import quaternion_from_matrix
 NEAR, SHAPES = 'near pairs', 'collision shapes'
 _LINE = 0.004  # m, thickness
 _EVERY = 1.0   # s, between two messages with shapes
+_PLANE = 4.0, 4.0, 0.002  # m, of what shows a half-space: a plate below its plane, and
+_NORMAL = 0.02, 0.02, 0.3  # m, a rod along its normal
 _BLUISH = ColorRGBA(r=0.5, g=0.6, b=0.9, a=0.35)
 
 
@@ -22,12 +24,14 @@ class CollisionMarkers:
     """
     The markers of a controller that keeps distances, in frames of links and the base frame.
 
-    Lines are yellow, red where the bound is active. Shapes of links are locked to their frames;
-    half-spaces are not shown.
+    Lines are yellow, red where the bound is active. Shapes of links are locked to their frames. A
+    half-space is a plate of 4 m by 4 m below its plane, with a rod along its normal, where the
+    plane is nearest to the root link, or to the origin of the link that carries it.
     """
 
-    def __init__(self, controller, frames):
-        self._controller, self._frames, self._sent = controller, frames, -np.inf
+    def __init__(self, controller, cycle, frames):
+        self._controller, self._cycle, self._frames = controller, cycle, frames
+        self._sent, self._model, self._count = -np.inf, None, 0  # last time, shapes, their markers
 
     def __call__(self, stamp):
         """Return the markers of the last cycle, a list, with this time stamp."""
@@ -43,33 +47,50 @@ class CollisionMarkers:
             lines[f'{pair.first} and {pair.second}' in active].points += [
                 point_message(pair.first_point), point_message(pair.second_point)]
         now = stamp.sec + 1e-9 * stamp.nanosec
-        if not 0.0 <= now - self._sent < _EVERY:
-            self._sent = now
+        if self._model is not distances.collision or not 0.0 <= now - self._sent < _EVERY:
+            self._sent, self._model = now, distances.collision
             lines += self._shapes(stamp)
         return lines
 
     def _shapes(self, stamp):
+        """Return the markers of all shapes, and of those that are no more, to be deleted."""
         markers = []
         for shape in self._controller.shapes:
+            R = np.array(shape.rotation)
+            position = self._center(shape, R[:, 2])
             for kind, size, along in _parts(shape):
                 marker = make_marker(
                     self._frames.base, kind, _BLUISH, size, namespace=SHAPES, number=len(markers),
                     lifetime=3.0 * _EVERY, stamp=stamp)
-                R = np.array(shape.rotation)
                 fill_message(marker.pose, np.concatenate([
-                    shape.position + along * R[:, 2], quaternion_from_matrix(R)]))
+                    position + along * R[:, 2], quaternion_from_matrix(R)]))
                 if shape.link:
                     marker.header.frame_id = self._frames.named(shape.link)
                     marker.frame_locked = True
                 markers.append(marker)
-        return markers
+        before, self._count = self._count, len(markers)
+        return markers + [Marker(ns=SHAPES, id=number, action=Marker.DELETE)
+                          for number in range(self._count, before)]
+
+    def _center(self, shape, normal):
+        """Return where a shape is shown, (3,), in its frame, m."""
+        position = np.array(shape.position)
+        if shape.kind != Kind.HALF_SPACE:
+            return position
+        near = np.zeros(3)
+        if shape.link is None and self._controller.model.floating_base:
+            near = self._cycle.state.q[:3]
+        return near + normal * (normal @ (position - near))
 
 
 def _parts(shape):
     """Yield kind of marker, size (3,), m, and place along z, m, of what shows a shape."""
     if shape.kind == Kind.BOX:
         yield Marker.CUBE, shape.size, 0.0
-    elif shape.kind in (Kind.SPHERE, Kind.CAPSULE, Kind.CYLINDER):
+    elif shape.kind == Kind.HALF_SPACE:
+        yield Marker.CUBE, _PLANE, -0.5 * _PLANE[2]
+        yield Marker.CYLINDER, _NORMAL, 0.5 * _NORMAL[2]
+    else:
         radius, length = (*shape.size, 0.0)[:2]
         wide = 2.0 * radius
         if shape.kind != Kind.SPHERE:

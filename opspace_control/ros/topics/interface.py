@@ -62,7 +62,7 @@ class Interface(Part):
         add_markers(
             feedback, controller, self._frames, broadcast and transforms.available,
             (ContactMarkers(controller, cycle, self._frames, self._legs.footholds),
-             CollisionMarkers(controller, self._frames)))
+             CollisionMarkers(controller, cycle, self._frames)))
         self._endpoints.serve(Trigger, '~/hold', self._hold_robot)
         cycle.move_goals, cycle.clear_goals = self._move_goals, self._clear_goals
         self.end_plan = self._goals.moving.end_plan
