@@ -76,8 +76,8 @@ def test_a_hand_that_is_sent_into_the_other_stops_before_it(network, described):
     robot.check()
 
     def said(values):
-        return ' and ' in values.get('joints at a limit', '') and '(lower distance)' in values[
-            'joints at a limit'] and values['residual accelerations'] != 'none'
+        return (' and ' in values.get('distances at a limit', '') and ' and ' not in values[
+            'joints at a limit'] and values['residual accelerations'] != 'none')
 
     network.expect(lambda: any(
         said({value.key: value.value for value in status.values})

@@ -66,9 +66,13 @@ def test_rates_that_do_not_go_together_have_a_reason():
 
 def test_diagnostics_name_joints_and_what_is_missed():
     diagnostics = pytest.importorskip('opspace_control.ros.topics.diagnostics')
-    held = ActiveLimit('elbow', 'position', 1), ActiveLimit('wrist', 'effort', -1)
-    assert diagnostics.limits_in_words(held) == 'elbow (upper position), wrist (lower effort)'
-    assert diagnostics.limits_in_words(()) == 'none'
+    active = (ActiveLimit('elbow', 'position', 1), ActiveLimit('l_hand and table', 'distance', -1),
+              ActiveLimit('foot', 'friction', -1), ActiveLimit('wrist', 'effort', -1))
+    assert diagnostics.limits_in_words(active) == {
+        'joints at a limit': 'elbow (upper position), wrist (lower effort)',
+        'contacts at a limit': 'foot (lower friction)',
+        'distances at a limit': 'l_hand and table'}
+    assert {*diagnostics.limits_in_words(()).values()} == {'none'}
     missed = {'hand': np.array([1.0, 0.0, -0.25, 0.0, 0.0, 0.0])}
     assert diagnostics.residuals_in_words(missed) == 'hand [1 0 -0.25 0 0 0]'
     assert diagnostics.residuals_in_words({}) == 'none'
@@ -90,12 +94,12 @@ def test_directions_that_limits_take_are_not_told_as_lost_without_a_name():
     assert not made.attained
     assert made.least_eigenvalue > 0.0
     assert not made.truncated_directions
-    told = {'joints at a limit': diagnostics.limits_in_words(made.active_limits)}
+    limits = diagnostics.limits_in_words(made.active_limits)
     facts = {'singular': 3, 'cycles': 5}
-    assert diagnostics.singular_in_words(made, facts, told) == (
-        'Joints at their limits leave the tasks fewer directions: '
-        + diagnostics.limits_in_words(made.active_limits) + '.')
-    lost = told | {'singular or nearly singular directions': 'hand x'}
+    assert diagnostics.singular_in_words(made, facts, limits) == (
+        f'Limits leave the tasks fewer directions: joints at a limit: '
+        f'{limits["joints at a limit"]}.')
+    lost = limits | {'singular or nearly singular directions': 'hand x'}
     assert diagnostics.singular_in_words(made, facts, lost) == (
         'Directions of the tasks are singular: hand x.')
     made.hold()

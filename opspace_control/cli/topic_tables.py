@@ -129,8 +129,8 @@ CONTROLLER = (
         'Goals, errors and forces for RViz; with distances of links their shapes, and lines '
         'between pairs that are near, red where the bound is active.'),
     Topic('out', '/diagnostics', 'diagnostic_msgs/DiagnosticArray',
-        'Once a second: fault, rate, periods, missed cycles, limits, condition number, singular '
-        'directions.'),
+        'Once a second: fault, rate, periods, missed cycles, limits that are active, of joints, '
+        'of contacts and of distances, condition number, singular directions.'),
     Topic('out', '/tf', 'tf2_msgs/TFMessage', 'Goals as frames `<task>_target`.',
         'broadcast_targets'),
     Topic('service', '~/<task>/enable', 'std_srvs/SetBool',

@@ -7,6 +7,7 @@ import time
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
+from opspace_control.control.constraints.contact_bounds import BOUND_NAMES
 from opspace_control.control.diagnosis.causes_at_rest import causes_at_rest, distance_to_goal
 from opspace_control.control.diagnosis.freedom import nearly_lost, scaled_freedom
 from opspace_control.control.diagnosis.margins import loop_margins, loop_time, too_slow
@@ -19,7 +20,7 @@ from opspace_control.tasks.joint import JointTask
 _PERIOD = 1.0  # s
 _LOST = 'singular or nearly singular directions'
 _TRUNCATED = 'truncated directions'
-_AT_LIMITS = 'joints at a limit'
+_AT_LIMITS = 'joints at a limit', 'contacts at a limit', 'distances at a limit'
 # Part of the cycles. Noise has single cycles of a robot that stands well, such as talos_standing,
 # at bounds: 6 of 900 at most.
 _SPORADIC = 0.02
@@ -95,7 +96,7 @@ class Diagnostics(Part):
         values |= {
             'cycles at an effort limit': str(facts['limited']),
             'joints at an effort limit': named_dofs(self._controller.model, at_limit),
-            _AT_LIMITS: limits_in_words(self._controller.active_limits),
+            **limits_in_words(self._controller.active_limits),
             'residual accelerations': residuals_in_words(self._controller.residual_accelerations),
             'share of applied forces': f'{self._controller.force_share:.3g}',
             'efforts at their rate limit': str(self._cycle.rate_limited),
@@ -143,7 +144,8 @@ def singular_in_words(controller, facts, values):
         if values.get(key, 'none') != 'none':
             return f'Directions of the tasks are singular: {values[key]}.'
     if not controller.attained and controller.active_limits:
-        return f'Joints at their limits leave the tasks fewer directions: {values[_AT_LIMITS]}.'
+        limits = '; '.join(f'{key}: {values[key]}' for key in _AT_LIMITS if values[key] != 'none')
+        return f'Limits leave the tasks fewer directions: {limits}.'
     last = '; the last one had none' if controller.attained else ''
     return (f'{facts["singular"]} of {facts["cycles"]} cycles had singular directions of the '
             f'tasks{last}.')
@@ -174,10 +176,18 @@ def unsolved_in_words(facts):
             'singularity_threshold.')
 
 
-def limits_in_words(joints):
-    """Return joints and their active limits, as text."""
-    return ', '.join(f'{one.name} ({"upper" if one.side > 0 else "lower"} {one.limit})'
-                     for one in joints) or 'none'
+def limits_in_words(active):
+    """Return active limits as text, a dict: those of joints, of contacts, and pairs of shapes."""
+    found = {key: [] for key in _AT_LIMITS}
+    joints, contacts, distances = found.values()
+    for one in active:
+        side = 'upper' if one.side > 0 else 'lower'
+        if one.limit == 'distance':
+            distances.append(one.name)
+        else:
+            (contacts if one.limit in BOUND_NAMES else joints).append(
+                f'{one.name} ({side} {one.limit})')
+    return {key: ', '.join(names) or 'none' for key, names in found.items()}
 
 
 def residuals_in_words(accelerations):
