@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands or moves around a robot: shapes by parameters, and markers on a topic."""
 
+import time
+
 import pytest
 
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
@@ -136,6 +138,34 @@ def test_a_marker_that_cannot_be_used_is_named_and_the_others_count(scene):
     scene.send(scene.marker(home, number=0, action=Marker.DELETE))
     scene.robot.run(2.0)
     assert scene.nearest(post) < 0.0
+    scene.robot.check()
+
+
+def test_each_marker_that_is_refused_is_logged_once_for_each_reason(scene):
+    """The first refusal kept all others of the next second out of the log, other markers' too."""
+    home = scene.hand()
+
+    def refused(number):
+        return scene.robot.process.said().count(f"'thing/{number}': ")
+
+    scene.send(scene.marker(home, kind=Marker.ARROW, number=1))
+    assert scene.said("'thing/1': A marker of type 0")
+    for _ in range(20):
+        scene.send(scene.marker(home, kind=Marker.ARROW, number=1),
+                   scene.marker(home, kind=Marker.ARROW, number=2))
+        scene.robot.run(0.01)
+    assert scene.said("'thing/2': A marker of type 0")
+    assert (refused(1), refused(2)) == (1, 1)
+    time.sleep(1.0)  # one marker is not logged more often
+    scene.send(scene.marker(home, (0.1, 0.2, 0.1), number=1))
+    assert scene.said("'thing/1': The sphere is an ellipsoid")
+    # Of very many some are logged with each message.
+    for _ in range(3):
+        scene.send(*(scene.marker(home, kind=Marker.ARROW, number=number)
+                     for number in range(10, 35)))
+        scene.robot.run(0.05)
+    for number in range(10, 35):
+        assert scene.said(f"'thing/{number}': ")
     scene.robot.check()
 
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What links keep a distance from, beside each other: shapes by parameters, markers on a topic."""
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,9 @@ _FASTEST = 10.0, 50.0
 # Two stamps that are nearer tell no velocity, s.
 _SHORTEST = 1e-3
 _SAME = 1e-6  # relative difference of two diameters
+# A marker that is refused again and again is logged so often, s: for the same reason, for another.
+_AGAIN, _CHANGED = 10.0, 1.0
+_MOST = 10  # markers in a message of the log
 
 
 @dataclass
@@ -59,6 +63,7 @@ class CollisionObjects(Part):
         self._frames, self._base, self._objects = frames, None, {}
         self._parameters = [], []  # shapes, and pairs that may touch
         self._timeout = np.inf
+        self._refused = {}  # reason, and steady time of its message in the log, s, by name
         if distances and distances.capacity > 0:
             self._base = distances.collision
             self._endpoints.listen(MarkerArray, TOPIC, self._on_markers, _ALL)
@@ -129,7 +134,7 @@ class CollisionObjects(Part):
             self._controller.distances = self._controller.distances.changed(collision=model)
 
     def _on_markers(self, message):
-        gone, new, refusals = set(), False, []
+        gone, new, refusals = set(), False, {}
         for marker in message.markers:
             name = f'{marker.ns}/{marker.id}'
             if marker.action == Marker.DELETEALL:
@@ -141,14 +146,31 @@ class CollisionObjects(Part):
                     new |= self._take(name, marker, gone)
                     gone.discard(name)
                 except OpspaceError as error:
-                    refusals.append(f"'{name}': {error}")
+                    refusals[name] = str(error)
         gone.intersection_update(self._objects)
         for name in gone:
             del self._objects[name]
         if new or gone:
             self._use(self._model(*self._parameters))
-        if refusals:
-            self._warn(f'Markers on {TOPIC} are refused: {" ".join(refusals)}', TOPIC)
+        self._log_refusals(refusals, time.monotonic())
+
+    def _log_refusals(self, refusals, now):
+        """
+        Log why markers are refused, a dict by name, those that have just been logged apart.
+
+        Of many the first ones; the others with the next message that has them.
+        """
+        self._refused = {name: last for name, last in self._refused.items()
+                         if now < last[1] + _AGAIN}
+        new = {}
+        for name, reason in refusals.items():
+            before, when = self._refused.get(name, ('', -np.inf))
+            if len(new) < _MOST and reason != before and now >= when + _CHANGED:
+                new[name] = reason, now
+        self._refused |= new
+        if new:
+            reasons = ' '.join(f"'{name}': {reason}" for name, (reason, _) in new.items())
+            self._logger.warning(f'Markers on {TOPIC} are refused: {reasons}')
 
     def _take(self, name, marker, gone):
         """
