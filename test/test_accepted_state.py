@@ -171,5 +171,5 @@ def test_the_same_state_again_is_no_newer(accepted):
     for now, moved in ((1.0, 0.0), (2.0, 0.0), (3.0, 0.01)):
         AcceptedState.accept(accepted, 5, now, state(moved=moved).q, np.zeros(MODEL.nv))
         assert accepted.last_arrival == now
-        assert accepted.last_good == (3.0 if moved else 1.0)
+        assert accepted.last_accepted == (3.0 if moved else 1.0)
     assert accepted.repeated

@@ -152,7 +152,7 @@ class TestCall:
         assert accept(2.0, 0.0) == UNREADABLE
         assert inputs['last_arrival'] == 2.0
         assert accept(3.0, 1.0) == ACCEPTED
-        assert inputs['last_good'] == 3.0
+        assert inputs['last_accepted'] == 3.0
 
     def test_with_arrays_of_another_kind_is_compiled(self, caplog):
         tau = np.full(2, 9.0, np.float32)

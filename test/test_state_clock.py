@@ -36,7 +36,7 @@ def clock():
 def test_stamps_tell_the_time_however_late_they_come(clock):
     assert clock.step(5 * SECOND, 11.0) == 0.0
     assert clock.step(5 * SECOND + 1_000_000, 17.0) == pytest.approx(0.001)
-    assert clock.last_new == 17.0
+    assert clock.last_change == 17.0
     assert clock.stamp == 5 * SECOND + 1_000_000
 
 
@@ -49,7 +49,7 @@ def test_large_stamps_lose_nothing(clock):
 def test_without_stamps_the_steady_clock_does(clock):
     assert clock.step(0, 11.0) == 0.0
     assert clock.step(0, 11.25) == 0.25
-    assert clock.last_new == 11.25
+    assert clock.last_change == 11.25
     assert not clock.repeated
 
 
@@ -71,7 +71,7 @@ def test_the_same_stamp_is_the_same_state(clock):
     clock.step(SECOND, 11.0)
     assert clock.step(SECOND, 12.0) == 0.0
     assert clock.repeated
-    assert clock.last_new == 11.0
+    assert clock.last_change == 11.0
     assert clock.step(SECOND + 1, 13.0) == pytest.approx(1e-9)
     assert not clock.repeated
 

@@ -43,7 +43,7 @@ STATE_INPUT = np.dtype([
     ('elapsed', np.float64),       # the robot's time since the last command, s
     ('unjudged', np.float64),      # and since the last judged state
     ('known', np.bool_),           # whether a state was accepted
-    ('last_good', np.float64),     # steady time of its arrival, s; repetitions do not count
+    ('last_accepted', np.float64),  # steady time of the last one's arrival, s, repetitions apart
     ('last_arrival', np.float64),  # of the last state, accepted or not
     ('last_seen', np.float64),     # of what is known of the joints alone, s
     ('dof', np.int64),             # that a verdict is about
@@ -103,7 +103,7 @@ def accept(memory, now, readable):
             state.dof = k
     state.known = True
     if new:
-        state.last_good = now
+        state.last_accepted = now
     return TOO_FAST if state.dof >= 0 else ACCEPTED
 
 
@@ -132,7 +132,7 @@ def restart_state(memory, now):
     """Forget the state and its time: the next one, after the steady time ``now``, is the first."""
     state = memory.inputs[0]
     state.stamp = state.clock.stamp = 0
-    state.clock.last_new = state.last_good = state.last_arrival = state.last_seen = now
+    state.clock.last_change = state.last_accepted = state.last_arrival = state.last_seen = now
     state.clock.first, state.clock.repeated, state.known, state.elapsed = True, False, False, 0.0
     compare_with_none(memory)
 
@@ -146,11 +146,11 @@ def overdue(state, now, timeout, paused):
     Stamps stop when states come for that long that have none of their own: before a pause, too, the
     last states may have the same stamp.
     """
-    if not state.known or timeout == 0.0 or now - state.clock.last_new <= timeout:
+    if not state.known or timeout == 0.0 or now - state.clock.last_change <= timeout:
         return NO_TRIP
-    if now - state.last_good > timeout:
+    if now - state.last_accepted > timeout:
         return NO_TRIP if paused else _TIMEOUT
-    return _STOPPED if state.last_good - state.clock.last_new > timeout else NO_TRIP
+    return _STOPPED if state.last_accepted - state.clock.last_change > timeout else NO_TRIP
 
 
 class AcceptedState:
@@ -158,16 +158,17 @@ class AcceptedState:
     The last accepted state of the robot of a ``model``, its time, and the check of the next one.
 
     ``state`` is the RobotState; the same object has the next one. Without a fault of its own it is
-    as old as ``last_good``; ``last_seen``, s, is the time of what is known of the joints alone.
+    as old as ``last_accepted``; ``last_seen``, s, is the time of what is known of the joints alone.
     """
 
     known = recorded('known', 'Whether a state was accepted.')
     stamp = recorded('stamp', 'Time stamp of the last state, ns, 0 if it had none.', of='_clock')
-    last_new = recorded('last_new', 'Steady time at which the stamp last changed, s.', of='_clock')
+    last_change = recorded(
+        'last_change', 'Steady time at which the stamp last changed, s.', of='_clock')
     repeated = recorded(
         'repeated', 'Whether the stamp was that of the state before.', of='_clock')
-    last_good = recorded(
-        'last_good', 'Steady time at which the last accepted state came, repetitions apart, s.')
+    last_accepted = recorded(
+        'last_accepted', 'Steady time at which the last accepted state came, repetitions apart, s.')
     last_arrival = recorded('last_arrival', 'That of the last state, accepted or not, s.')
     velocity_limits = recorded(
         'velocity_limit', 'Velocities that trip, (nv,), rad/s or m/s.', of='_guards')
@@ -208,7 +209,7 @@ class AcceptedState:
     @property
     def time(self):
         """The robot's time at the last state, ns: its stamp, or steady time."""
-        return self.stamp or round(1e9 * self.last_new)
+        return self.stamp or round(1e9 * self.last_change)
 
     def restart(self, now):
         """Forget the state and its time: the next one, after ``now``, s, is the first."""
@@ -227,7 +228,7 @@ class AcceptedState:
     @property
     def last_seen(self):
         """Steady time of what is known of the joints, s."""
-        return max(self._inputs['last_seen'].item(), self.last_good)
+        return max(self._inputs['last_seen'].item(), self.last_accepted)
 
     def see_joints(self, positions, velocities, now):
         """Note positions and velocities of the joints of a floating base that is not known."""

@@ -33,7 +33,7 @@ def bound_step(servo, dt, now):
     If stamps stop for longer than `LONGEST_STEP`, the rate limit uses steady time.
     """
     numbers, state = servo.numbers[0], servo.state.inputs[0]
-    if dt == 0.0 and now > state.clock.last_new + LONGEST_STEP and state.last_good == now:
+    if dt == 0.0 and now > state.clock.last_change + LONGEST_STEP and state.last_accepted == now:
         dt = now - numbers.last_sent
     if not bound_and_note(servo, min(dt, LONGEST_STEP)):
         return False
@@ -58,7 +58,7 @@ def damp_blind(servo, scale, now):
     """Write what damps a robot by its last known state, with ``scale`` of the damping."""
     inputs = servo.state.inputs
     state = inputs[0]
-    seen = max(state.last_seen, state.last_good)
+    seen = max(state.last_seen, state.last_accepted)
     damp(servo.brake, now - seen, scale if state.known else 0.0, servo.state.last_q,
          servo.state.last_v, servo.tau)
 

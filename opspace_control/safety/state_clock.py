@@ -13,10 +13,10 @@ LONGEST_LEAP = 0.1  # s
 # The robot's time by the stamps of its states, or by a steady clock without stamps. The age of a
 # state is in steady time, because a simulation may be slow or stop.
 CLOCK = np.dtype([
-    ('stamp', np.int64),       # of the last state, ns; 0: it had none
-    ('last_new', np.float64),  # steady time at which the stamp last changed, s
-    ('repeated', np.bool_),    # whether the stamp was that of the state before
-    ('first', np.bool_),       # whether the next state is the first
+    ('stamp', np.int64),          # of the last state, ns; 0: it had none
+    ('last_change', np.float64),  # steady time at which the stamp last changed, s
+    ('repeated', np.bool_),       # whether the stamp was that of the state before
+    ('first', np.bool_),          # whether the next state is the first
 ], align=True)
 
 BACKWARDS = -1.0
@@ -32,11 +32,11 @@ def step_clock(clock, stamp, now):
     is late or has stopped. `BACKWARDS` is returned once, for an earlier stamp: the next step starts
     at this one.
     """
-    before, last, first = clock.stamp, clock.last_new, clock.first
+    before, last, first = clock.stamp, clock.last_change, clock.first
     clock.stamp, clock.first = stamp, False
     clock.repeated = stamp == before and before != 0
     if not clock.repeated:
-        clock.last_new = now
+        clock.last_change = now
     if first or clock.repeated:
         return 0.0
     if stamp < before:

@@ -101,7 +101,7 @@ void* NodeLink::place(std::size_t size) {
 void NodeLink::serve(Servo& servo) {
   servo_ = &servo;
   known_ = servo.numbers<bool>("state.known");
-  last_good_ = servo.numbers<double>("state.last_good");
+  last_accepted_ = servo.numbers<double>("state.last_accepted");
   release_time_ = servo.numbers<double>("supervisor.release_time");
   effort_ = servo.numbers<double>("servo.effort");
   limited_ = servo.numbers<std::int64_t>("cycle.limited");
@@ -153,7 +153,7 @@ Result NodeLink::act(bool read, std::int64_t stamp, double now, std::int64_t wro
     return read ? servo_->cycle(stamp, now, Servo::no_trip, wrong) : servo_->watch(now);
   }
   if (read) servo_->accept(stamp, now);
-  if (mode() == Mode::gravity_hold && *known_ && now - *last_good_ < seen_age) {
+  if (mode() == Mode::gravity_hold && *known_ && now - *last_accepted_ < seen_age) {
     return servo_->gravity_hold(now);
   }
   const double part = fading(now);

@@ -140,7 +140,7 @@ class LostCommands:
                 and self._is_seen(now))
 
     def _is_seen(self, now):
-        return now - self._state_input.last_good < self._parameters['deadline']
+        return now - self._state_input.last_accepted < self._parameters['deadline']
 
     def _damping_left(self, now):
         """Return the damping scale during the release, from 1 to 0."""

@@ -121,7 +121,7 @@ class Release:
 
     def _is_seen(self, now):
         return (self._state_input.known and not self._supervisor.blind
-                and now - self._state_input.last_good < _SEEN)
+                and now - self._state_input.last_accepted < _SEEN)
 
     def _pause(self):
         time.sleep(PERIOD)

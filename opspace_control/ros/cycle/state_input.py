@@ -257,7 +257,7 @@ class StateInput(AcceptedState):
         if trip is TIME_STOPPED:
             return SafetyError(TIME_STOPPED, 'Joint states arrive, their stamps do not '
                                'advance: is /clock published?')
-        reason = f'No new joint state for {1e3 * (now - self.last_new):.0f} ms.'
+        reason = f'No new joint state for {1e3 * (now - self.last_change):.0f} ms.'
         if now - self.last_arrival <= timeout:
             reason += ' The same one arrives again: ' + (
                 'is /clock published?' if time_now is not None else

@@ -113,7 +113,7 @@ class NodeLink {
   double since_ = 0.0;  // of the mode, s
   bool lost_ = false;
   const bool* known_ = nullptr;
-  const double *last_good_ = nullptr, *release_time_ = nullptr, *effort_ = nullptr;
+  const double *last_accepted_ = nullptr, *release_time_ = nullptr, *effort_ = nullptr;
   const bool* attained_ = nullptr;
   const double* least_eigenvalue_ = nullptr;
   const std::int64_t *limited_ = nullptr, *unsolved_ = nullptr, *skipped_ = nullptr;
