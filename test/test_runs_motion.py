@@ -35,18 +35,18 @@ SLOWDOWN = 3.0  # of the system clock that messages are sent by
 DELAY = 0.002   # s, from a state to its command
 
 
-def write(path, seconds=3.0, *, by_name=False, stamped=True, lost=(), plugged=False):
+def write(path, seconds=3.0, *, by_name=False, stamped=True, lost=(), by_plugin=False):
     """
     Write a run: turn = 4 t in (-π, π], lift = sin t, and commands 10 t and -t from DELAY on.
 
-    ``plugged`` efforts are those of a plug-in: without DELAY, every fifth one is told.
+    ``by_plugin`` efforts are those of a plug-in: without DELAY, every fifth one is published.
     """
     writer = RunWriter(path)
     writer.attach(ROBOT, URDF)
     kinds = {STATES: 'sensor_msgs/msg/JointState',
              COMMANDS: f'{"sensor" if by_name else "std"}_msgs/msg/'
                        f'{"JointState" if by_name else "Float64MultiArray"}'}
-    if plugged:
+    if by_plugin:
         writer.describe(
             controller=NODE, hears={}, services={}, parameters={
                 'route': 'plugin', 'tasks': ['a'], 'a.type': 'joint', 'a.joints': ['turn']},
@@ -72,9 +72,9 @@ def write(path, seconds=3.0, *, by_name=False, stamped=True, lost=(), plugged=Fa
         writer.write(channels[STATES], serialize_message(message), sent, sent)
         sent += round(1e9 * clock * DELAY)
         efforts = [10.0 * t, -t]
-        command = (JointState(name=['turn', 'lift'], effort=efforts) if by_name or plugged
+        command = (JointState(name=['turn', 'lift'], effort=efforts) if by_name or by_plugin
                    else Float64MultiArray(data=efforts))
-        if not plugged:
+        if not by_plugin:
             writer.write(channels[COMMANDS], serialize_message(command), sent, sent)
         elif k % 5 == 0:
             command.header.stamp = message.header.stamp
@@ -112,7 +112,7 @@ def test_gaps_are_told(tmp_path):
 
 
 def test_efforts_of_the_plugin_are_of_their_state(tmp_path):
-    motion = write(tmp_path / 'run.mcap', plugged=True)
+    motion = write(tmp_path / 'run.mcap', by_plugin=True)
     assert motion.rate == pytest.approx(RATE)
     inner = (motion.time > 0.1) & (motion.time < motion.time[-1] - 0.1)
     # Each acts from its joint state to the next one, not to the next that is told.
@@ -122,7 +122,7 @@ def test_efforts_of_the_plugin_are_of_their_state(tmp_path):
 
 
 def test_a_run_of_the_plugin_has_no_time_from_state_to_command(tmp_path):
-    write(tmp_path / 'run.mcap', plugged=True)
+    write(tmp_path / 'run.mcap', by_plugin=True)
     summary = Summary(Run(tmp_path / 'run.mcap'))
     assert summary.joints == ('turn', 'lift')
     assert summary.efforts.values[-1] == pytest.approx([29.5, -2.95])
@@ -133,6 +133,19 @@ def test_a_run_of_the_plugin_has_no_time_from_state_to_command(tmp_path):
     findings = []
     loop = look_at_loop(tmp_path / 'run.mcap', {'update_rate': 0.0, 'margins': []}, findings)
     assert not findings and loop['hold'] == pytest.approx(SLOWDOWN / RATE) and loop['delay'] == 0.0
+
+
+@pytest.mark.parametrize('by_plugin', [False, True], ids=['node', 'plug-in'])
+def test_a_run_with_one_command_has_no_period(tmp_path, by_plugin):
+    """It was NaN; the rate of the parameters is assumed instead."""
+    path, findings = tmp_path / 'run.mcap', []
+    with pytest.raises(RunError):
+        write(path, seconds=0.01, by_plugin=by_plugin)
+    loop = look_at_loop(path, {'update_rate': 250.0, 'margins': []}, findings)
+    assert (loop['hold'], loop['delay'], loop['source']) == (0.004, 0.004, 'assumed')
+    found, = findings
+    assert found['level'] == 'FAIL' and 'too few cycles' in found['what']
+    assert 'Record for some seconds' in found['cure']
 
 
 def test_a_run_without_motion_is_refused(tmp_path):

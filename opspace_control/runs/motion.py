@@ -41,19 +41,19 @@ def read_motion(run, model, joints):
     Return the `RecordedMotion` of a run, of a robot whose base is fixed.
 
     Commands are placed by when they were sent between two joint states, and act until the next one:
-    on average half a period later. Those of a plug-in, which are told now and then, act from the
-    joint state of their stamp to the next one. The joints of the ``model`` have one coordinate
+    on average half a period later. Those of a plug-in, of which the node publishes some, act from
+    the joint state of their stamp to the next one. The joints of the ``model`` have one coordinate
     each; ``joints`` is the order of the command. Raises a RunError if the run has too few joint
     states or commands.
     """
-    stamps, rows, commands, told = [], [], [], []
+    stamps, rows, commands, command_stamps = [], [], [], []
     for topic, _, message in run.messages({run.states, run.commands}):
         if topic == run.states:
             stamps.append(_stamp(message))
             rows.append((message.name, message.position, message.velocity, message.effort))
         elif run.topics[topic] == JOINT_STATE:
             commands.append((message.name, message.effort))
-            told.append(_stamp(message))
+            command_stamps.append(_stamp(message))
         else:
             commands.append((joints, message.data))
     if len(rows) < _GAP or len(commands) < _GAP:
@@ -80,11 +80,11 @@ def read_motion(run, model, joints):
     free = model.q_index[model.turns_freely]
     q[:, free] = np.unwrap(q[:, free], axis=0)
     period = float(np.median(np.diff(stamps)))
-    when = np.array(told) if run.plugged and not empty else np.interp(
+    when = np.array(command_stamps) if run.by_plugin and not empty else np.interp(
         1e-9 * (run.sent[run.commands] - run.start), sent, stamps)
     newer = np.r_[True, np.diff(np.maximum.accumulate(when)) > 0.0]
     when, commanded = when[newer], commanded[newer]
-    hold = period if run.plugged else float(np.median(np.diff(when)))
+    hold = period if run.by_plugin else float(np.median(np.diff(when)))
     begin, end = max(stamps[0], when[0]), min(stamps[-1], when[-1])
     time = begin + period * np.arange(max(2, int((end - begin) / period)))
     q, v, measured = (_interpolated(time, stamps, values) for values in (q, v, measured))

@@ -148,7 +148,7 @@ def _effort_table(summary):
 def _timing_table(summary):
     rows = []
     for what, seconds in (('joint state to command', summary.latency),
-                          (summary.between, summary.period)):
+                          (summary.period_events, summary.period)):
         if len(seconds):
             rows.append((what, *(f'{1e3 * value:.3f}' for value in (
                 seconds.min(), np.median(seconds), *np.quantile(seconds, (0.99, 0.999)),

@@ -147,7 +147,7 @@ def timing(panels, summary):
     """Draw how the time between two cycles, and from state to command, is distributed."""
     for panel, seconds, title in (
             (panels[0], summary.latency, 'From joint state to command, ms'),
-            (panels[1], summary.period, f'From {summary.between}, ms')):
+            (panels[1], summary.period, f'From {summary.period_events}, ms')):
         milliseconds = 1e3 * seconds
         if len(milliseconds):
             top = np.quantile(milliseconds, 0.999)

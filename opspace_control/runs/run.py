@@ -48,13 +48,13 @@ class Run:
         if not (self.controller and len(archive.received)):
             raise RunError(f'{path} has no controller in it.', path=str(path),
                            cure='It was not made by opspace record, or there was none.')
-        # Whether cycles ran in the plug-in: it sends no efforts, its node tells some of them.
-        self.plugged = self.parameters.get('route') == 'plugin'
+        # Whether cycles ran in the plug-in: it sends no efforts, its node publishes some of them.
+        self.by_plugin = self.parameters.get('route') == 'plugin'
         # Topics of the efforts, the joint states, and the floating base; '' if there is none.
-        self.commands = self.own('controller_state') if self.plugged else (
+        self.commands = self.own('controller_state') if self.by_plugin else (
             _first(self.says, FLOAT_ARRAY)
             or _first(self.says, JOINT_STATE, self.own('controller_state')))
-        self.states = self.beside('joint_states') if self.plugged else (
+        self.states = self.beside('joint_states') if self.by_plugin else (
             _first(self.hears, JOINT_STATE, self.own('target_joint')))
         self.odom = _first(self.hears, ODOMETRY)
         # In the order of time, which the messages of each topic have already.

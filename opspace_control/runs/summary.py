@@ -136,15 +136,17 @@ class Summary:
         return [said for said in self.said if said.level >= 30]
 
     def _measure_time(self):
-        self.between = 'joint state to joint state' if self.run.plugged else 'command to command'
+        # What the times of ``period`` are from and to.
+        self.period_events = (
+            'joint state to joint state' if self.run.by_plugin else 'command to command')
         states, commands = (self.run.sent.get(topic, np.empty(0, np.int64)) for topic in (
             self.run.states, self.run.commands))
-        if self.run.plugged:  # each joint state is of a cycle, and a command of the same one
+        if self.run.by_plugin:  # each joint state is of a cycle, and a command of the same one
             self.period = 1e-9 * np.diff(
                 states[(states >= commands[0]) & (states <= commands[-1])])
             self.latency, self.unanswered = np.empty(0), 0
             return
-        self.period = 1e-9 * np.diff(commands)  # (k,), s, ``between`` two cycles
+        self.period = 1e-9 * np.diff(commands)  # (k,), s, between two cycles
         last = np.searchsorted(states, commands, side='right') - 1
         # (k,), s, from joint state to command.
         self.latency = 1e-9 * (commands[last >= 0] - states[last[last >= 0]])

@@ -38,13 +38,21 @@ def look_at_loop(path, cycle, findings):
 
 
 def _measured(path):
-    """Return the medians of periods and of delays from stamps of states to commands, s."""
-    from opspace_control.runs.run import Run
+    """
+    Return the medians of periods and of delays from stamps of states to commands, s.
+
+    A RunError tells that the run of the path has no two cycles, or no command after a state.
+    """
+    from opspace_control.runs.run import Run, RunError
     from opspace_control.runs.summary import Summary
 
     summary = Summary(Run(path))
+    if not (len(summary.period) and (summary.run.by_plugin or len(summary.latency))):
+        raise RunError(f'{path} has too few cycles to measure their period and delay: it has '
+                       f'{len(summary.efforts)} messages of efforts.', path=str(path),
+                       cure='Record for some seconds while the controller is active.')
     period = float(np.median(summary.period))
-    if summary.run.plugged:
+    if summary.run.by_plugin:
         return period, 0.0
     ages = [age for age in summary.ages if 0.0 <= age < 1.0]  # else the clocks differ
     return period, float(np.median(summary.latency)) + (float(np.median(ages)) if ages else 0.0)
