@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tasks as their users see them: axes and frames, modes, and the kinds beside the pose task."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from law_bench import LawBench
@@ -11,6 +13,7 @@ from opspace_control import (
     ForceSensor,
     ForceTask,
     Impedance,
+    JointTask,
     ModelError,
     OperationalSpaceController,
     OrientationTask,
@@ -287,6 +290,17 @@ class TestKinds:
         assert task.target is None
         with pytest.raises(TaskError, match="task 'tip': target twist"):
             kind('tip').set_target([0, 0, 0, 0, 0, 0, 1], velocity=(1, 2))
+
+    @pytest.mark.parametrize('make, name', [
+        (partial(PoseTask, 'tip'), 'kp'), (partial(PoseTask, 'tip'), 'kd'),
+        (partial(JointTask, 'bend'), 'kd'), (ForceControl, 'ki'), (Impedance, 'stiffness')])
+    def test_a_gain_of_none_is_refused_by_a_constructor_and_kept_by_a_setter(self, make, name):
+        with pytest.raises(TaskError, match=f'{name} = None is not allowed. Give numbers'):
+            make(**{name: None})
+        made = make()
+        kept = getattr(made, name).copy()
+        (made.set if make is Impedance else made.set_gains)(**{name: None})
+        np.testing.assert_array_equal(getattr(made, name), kept)
 
     def test_a_force_task_leaves_all_else_free(self):
         task = ForceTask('tip', force_axes='z rx')

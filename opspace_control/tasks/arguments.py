@@ -132,6 +132,18 @@ def task_numbers(values, name, owner, shape=(), **bounds):
                    **bounds)
 
 
+def refuse_none(owner, **numbers):
+    """
+    Raise a TaskError for a number of a constructor that is None.
+
+    The setters that constructors call take None for a number that stays as it is.
+    """
+    for name, number in numbers.items():
+        if number is None:
+            raise TaskError(f'{owner}: {name} = None is not allowed.', parameter=name, value=None,
+                            cure='Give numbers, or leave it out for the default.')
+
+
 class RecordedNumber:
     """A number of the owner's records, or one of a pair, `checked` when it is set; 0 or more."""
 

@@ -10,6 +10,7 @@ from opspace_control.tasks.arguments import (
     RecordedNumber,
     TaskPart,
     read_six,
+    refuse_none,
     task_numbers,
 )
 from opspace_control.tasks.force_law import FORCE_CONTROL, release_force, restart_force
@@ -71,8 +72,8 @@ class ForceControl(TaskPart):
             raise TaskError(f'{self._owner}: {sensor!r} is not a sensor.',
                             cure='Give a ForceSensor, or None.', parameter='sensor', value=sensor)
         self._sensor = sensor
-        # None would keep gains that are not given yet.
-        self.set_gains(*(np.nan if gain is None else gain for gain in (kp, ki, damping)))
+        refuse_none(self._owner, kp=kp, ki=ki, damping=damping)
+        self.set_gains(kp, ki, damping)
         self._record['sensor'] = -1
         self.max_force, self.max_moment = max_force, max_moment
         for name, pair in (('approach', approach), ('contact_threshold', contact_threshold)):

@@ -15,7 +15,7 @@ from opspace_control.compiled import inlined, recorded
 from opspace_control.spatial.eigen import diagonalise, reflect, reflect_back, tridiagonalise
 from opspace_control.spatial.rotations import rotation_vector, turn_about
 from opspace_control.spatial.vectors import multiply_transpose
-from opspace_control.tasks.arguments import TaskPart, task_numbers
+from opspace_control.tasks.arguments import TaskPart, refuse_none, task_numbers
 from opspace_control.tasks.specification_law import take_components
 
 # The spring of one task, along its axes.
@@ -160,8 +160,8 @@ class Impedance(TaskPart):
     def __init__(self, stiffness=(500.0, 500.0, 500.0, 50.0, 50.0, 50.0), damping_ratio=1.0):
         super().__init__('impedance', SPRING)
         self._record['p'] = np.nan
-        # None would keep numbers that are not given yet.
-        self.set(*(math.nan if given is None else given for given in (stiffness, damping_ratio)))
+        refuse_none(self._owner, stiffness=stiffness, damping_ratio=damping_ratio)
+        self.set(stiffness, damping_ratio)
 
     def set(self, stiffness=None, damping_ratio=None):
         """Change stiffness or damping ratio; those not given stay."""

@@ -11,7 +11,7 @@ from opspace_control.checks import read_numbers
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import group_by_branch
 from opspace_control.errors import TaskError
-from opspace_control.tasks.arguments import VelocityLimit, read_gains
+from opspace_control.tasks.arguments import VelocityLimit, read_gains, refuse_none
 from opspace_control.tasks.ranked import RankedTask
 
 # Up to six joints of a joint task; entries without one are not selected.
@@ -120,7 +120,7 @@ class JointTask(RankedTask):
         self._write('selected', 1.0)
         self._record['max_velocity'] = np.inf
         self.activation = 1.0
-        read_gains(kp, kd, (len(self.joints),), self._owner)  # None would keep gains not yet given
+        refuse_none(self._owner, kp=kp, kd=kd)
         self.set_gains(kp, kd)
         self.max_velocity = max_velocity
         self.clear_target()

@@ -19,6 +19,7 @@ from opspace_control.tasks.arguments import (
     read_gains,
     read_pose,
     read_six,
+    refuse_none,
 )
 from opspace_control.tasks.impedance_law import Impedance
 from opspace_control.tasks.jerk_limited import (
@@ -83,7 +84,7 @@ class PoseTask(OperationalTask):
         self.mode = MODES[impedance is not None] if mode is None else mode
         self.impedance = self._own(
             Impedance() if impedance is None else impedance, Impedance, 'spring')
-        read_gains(kp, kd, (6,), self._owner)  # None would keep gains that are not given yet
+        refuse_none(self._owner, kp=kp, kd=kd)
         self.set_gains(kp, kd)
         self.max_linear_velocity = max_linear_velocity
         self.max_angular_velocity = max_angular_velocity
