@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from test_distance_limits import bent, bound, moved
+from test_distance_limits import bent, bound, largest_steps, moved
 
 from opspace_control import (
     CenterOfMassTask,
@@ -70,7 +70,7 @@ def test_an_arm_rests_as_near_to_its_goal_as_a_post_lets_it(angle, part):
         efforts.append(tau.copy())
         if k >= 7000:
             fastest = max(fastest, abs(state.v).max())
-    steps = (abs(np.diff(efforts, axis=0)) / arm().effort_limits).max(axis=1)
+    steps = largest_steps(efforts, arm())
     assert fastest < 1e-3  # rad/s
     assert steps[-1000:].sum() < 1e-3
     assert steps.max() < 0.15
