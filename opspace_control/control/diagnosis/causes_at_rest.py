@@ -138,7 +138,7 @@ def _lost_directions(controller, task):
     for direction in directions:
         yield f'A direction of the task is lost: {direction}.'
     if not directions and controller.active_limits and not controller.attained:
-        yield 'With these joints at their limits the others cannot move so in every direction.'
+        yield 'With these limits active the task cannot move in every direction.'
 
 
 def _unmodelled_forces(controller, moving, state, commanded):
