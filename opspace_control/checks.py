@@ -45,7 +45,8 @@ def _wanted(shape, each, lowest, above, highest, infinite):
     parts = ['numbers' if shape is None else 'a number' if shape in ((), (1,)) else
              f'{several} or one for all' if each else several]
     if math.isfinite(highest):
-        return f'{parts[0]} from {max(lowest, above):g} to {highest:g}'
+        return (f'{parts[0]} from {lowest:g} to {highest:g}' if above == -math.inf else
+                f'{parts[0]} above {above:g}, {highest:g} at most')
     if math.isfinite(max(lowest, above)):
         parts.append('positive' if above == 0.0 else
                      'zero or more' if lowest == 0.0 else f'{lowest:g} or more')

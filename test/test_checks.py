@@ -37,6 +37,7 @@ def test_what_is_taken(given, bounds):
     (0.0, {'above': 0.0, 'infinite': True}, 'Give a number, positive, or inf.'),
     (math.nan, {'infinite': True}, 'Give a number, or inf.'),
     (1.5, {'lowest': 0.0, 'highest': 1.0}, 'Give a number from 0 to 1.'),
+    (0.0, {'above': 0.0, 'highest': 1.0}, 'Give a number above 0, 1 at most.'),
     (0.0, {'lowest': 0.5}, 'Give a number, 0.5 or more, finite.'),
     ([1.0, 2.0], {'shape': (3,)}, 'Give 3 numbers, finite.'),
     ([1.0, 2.0], {'shape': (3,), 'each': True}, 'Give 3 numbers or one for all, finite.'),

@@ -253,10 +253,16 @@ class TestFile:
         with pytest.raises(ModelError, match=r'no_such.*no such file.*Install the package'):
             CollisionDescription.read('package://opspace_control/urdf/no_such.collision.yaml')
 
-    def test_unknown_link_is_named(self, made):
+    def test_unknown_link_is_named_and_the_file(self, made, tmp_path):
         robot = RobotModel.from_urdf_file(robots.robot_file(PANDA))
         with pytest.raises(ModelError, match=r"no link '\w+'"):
             made.model(robot)
+        path = tmp_path / 'arms.yaml'
+        made.write(path, 'dual_arm')
+        for text in path.read_text(), 'shapes: {}\nexcluded_pairs: {never: [[hand, link_9]]}':
+            path.write_text(text)
+            with pytest.raises(ModelError, match=r'arms.yaml: .*no link .* of this robot by'):
+                CollisionDescription.read(path).model(robot)
 
     @pytest.mark.parametrize(('text', 'said'), [
         ('shapes: {hand: [{kind: sphere, size: [0.1, 0.2]}]}', r"Shape 1 of link 'hand'.*size"),
@@ -271,6 +277,9 @@ class TestFile:
         ('excluded_pairs: {never: 3}\nshapes: {}', 'never: 3 is no list'),
         ('shape: {}', r"The file has the key 'shape'. Did you mean 'shapes'"),
         ('[1', 'cannot be read'),
+        ('shapes: {a: []}\nshapes: {}', "'shapes' is there twice .* line 2"),
+        ('shapes:\n  a: [{kind: sphere, size: [1]}]\n  a: []', "'a' is there twice .* line 3"),
+        ('shapes: {hand: [{kind: sphere, size: [1.0e+9]}]}', '1000000000.0.* above 0, 10000 at'),
     ])
     def test_what_is_wrong_is_named(self, text, said, tmp_path):
         path = tmp_path / 'bad.yaml'

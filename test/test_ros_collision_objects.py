@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands or moves around a robot: shapes by parameters, and markers on a topic."""
 
+import re
 import time
 
 import pytest
@@ -79,6 +80,7 @@ class Scene:
             if self.robot.said(text):
                 return True
             self.robot.run(0.02)
+            self.network.spin(0.01)  # time for what the node does by its steady clock
         return False
 
 
@@ -127,7 +129,7 @@ def test_a_marker_that_cannot_be_used_is_named_and_the_others_count(scene):
     scene.send(elliptic, arrow, scene.marker(post.position, (0.1, 0.1, 1.0), Marker.CYLINDER),
                flat, lost)
     for text in ("'thing/1': The sphere is an ellipsoid", "'thing/2': A marker of type 0",
-                 "'thing/3': shape 'thing/3': size = ", "'nowhere'"):
+                 "'thing/3': The scale is 0.1 × 0.1 × 0 m", "'nowhere'"):
         assert scene.said(text), text
     # The post is there: the hand stops before it.
     scene.robot.send_goal('left', 'l_hand', [0.3, 0.0, 0.0])
@@ -169,6 +171,60 @@ def test_each_marker_that_is_refused_is_logged_once_for_each_reason(scene):
     scene.robot.check()
 
 
+def test_what_moves_nothing_is_refused_and_named(scene):
+    """A sphere of 1e200 m moved the robot; a thousand markers stopped the cycle for 0.6 s."""
+    place = scene.hand() + 3.0 * X
+    start = scene.robot.physics.positions.copy()
+
+    def count():
+        heard = scene.network.listen(DiagnosticArray, '/diagnostics')
+        scene.network.expect(lambda: heard)
+        return next(value.value for status in heard[-1].status for value in status.values
+                    if value.key == 'collision objects')
+
+    scene.send(scene.marker(place, 3 * [1e200], number=1), scene.marker(1e300 * X, number=2),
+               scene.marker(place, 3 * [np.nan], number=3),
+               scene.marker(place, 3 * [-1.0], number=4), scene.marker(np.nan * X, number=5),
+               scene.marker(place, action=7, number=6))
+    for text in ("'thing/1': shape 'thing/1': size = ", "'thing/2': shape 'thing/2': position = ",
+                 "'thing/3': The scale is nan", "'thing/4': The scale is -1 × -1 × -1 m. Give",
+                 "'thing/5': The pose is not finite", "'thing/6': There is no action 7."):
+        assert scene.said(text), text
+    scene.send(*(scene.marker(place, number=number) for number in range(101)))
+    assert scene.said("'thing/100': There are 100 objects")
+    assert count() == '100'
+    scene.send(*(scene.marker(place, number=number) for number in range(1000)))
+    assert scene.said('A message on ~/collision_objects is refused: it has ')
+    # A namespace is deleted, and all of them; the last marker of a name counts.
+    other = scene.marker(place)
+    other.ns = 'thing/other'
+    scene.send(other, scene.marker(place, action=Marker.DELETEALL))
+    scene.robot.run(0.1)
+    assert count() == '1'
+    scene.send(scene.marker(place), scene.marker(place + X), scene.marker(place, number=1),
+               scene.marker(place, number=1, action=Marker.DELETE))
+    scene.robot.run(0.1)
+    assert count() == '2'
+    late = scene.marker(place)
+    scene.send(late, Marker(action=Marker.DELETEALL))
+    scene.robot.run(0.1)
+    assert count() == '0'
+    # A stamp that is older than the last one is told, until the object is deleted.
+    scene.send(scene.marker(place))
+    scene.robot.run(0.1)
+    scene.send(late)
+    assert scene.said("'thing/0': Its stamp is older")
+    scene.send(scene.marker(place, action=Marker.DELETE))
+    scene.send(late)
+    scene.robot.run(0.1)
+    assert count() == '1'
+    assert scene.robot.process.said().count('Its stamp is older') == 1
+    assert abs(scene.robot.physics.positions - start).max() < 1e-9
+    assert 'collision.influence = 0.3 m is not beyond collision.margin = 0.4 m' in scene.set(
+        collision__margin=0.4)
+    scene.robot.check()
+
+
 def test_shapes_by_parameters_and_what_may_touch(network, described):  # noqa: F811
     scene = Scene(network, described, shapes=['table', 'cargo'], **{
         'table.kind': 'none', 'cargo.kind': 'none', 'cargo.frame': 'l_hand',
@@ -194,6 +250,25 @@ def test_shapes_by_parameters_and_what_may_touch(network, described):  # noqa: F
     assert scene.set(left__may_touch=['table'], left__kp=90.0) == ''
     scene.robot.run(1.5)
     assert height() == pytest.approx(0.0, abs=2e-3)
+    scene.robot.check()
+
+
+def test_shapes_that_overlap_are_named(network, described):  # noqa: F811
+    """They move the robot, and nothing said so."""
+    scene = Scene(network, described, shapes=['table'], **{'table.kind': 'none'})
+    palm = scene.hand()
+    assert scene.set(table__frame='nowhere', table__kind='sphere', table__size=[0.1]).startswith(
+        "shape 'table': The robot has no link 'nowhere'. ")
+    assert scene.set(table__may_touch=['r_plam'], table__kind='box').startswith(
+        "may_touch: there is neither a shape nor a link 'r_plam'. Did you mean 'r_palm'")
+    assert scene.set(table__kind='sphere', table__size=[0.1], table__pose=[
+        *(palm + 0.05 * X).tolist(), 0.0, 0.0, 0.0, 1.0]) == ''
+    scene.robot.run(0.02)
+    scene.network.spin(0.5)
+    assert re.search(r"Shapes overlap: '(l_\w+' and 'table|table' and 'l_\w+)' by \d+ mm",
+                     scene.robot.process.said())
+    scene.robot.run(3.0)
+    assert scene.robot.process.said().count('Shapes overlap') == 1
     scene.robot.check()
 
 

@@ -76,11 +76,12 @@ CONTROLLER = (
         "Efforts, N·m or N, in the order of the effort controller's joints.", 'command_topic'),
     Topic('in', '~/collision_objects', 'visualization_msgs/MarkerArray',
         'With `collision.file` or `shapes`: what links keep a distance from, by namespace and id. '
-        'ADD puts a CUBE, SPHERE or CYLINDER into the world, or moves it, DELETE and DELETEALL '
-        'take it away; `frame_id` is that of a goal. One that is `frame_locked` to a link is on '
-        'this link, as an object in a hand. The velocity is that between its last two stamps; '
-        'where markers of a moving object cease for `collision.object_timeout`, it stays where '
-        'it is. `lifetime` has no effect.'),
+        'ADD puts a CUBE, SPHERE or CYLINDER into the world, or moves it, DELETE takes it away, '
+        'DELETEALL all of its namespace, without one all; `frame_id` is that of a goal. One that '
+        'is `frame_locked` to a link is on this link, as an object in a hand. The velocity is '
+        'that between its last two stamps; where markers of a moving object cease for '
+        '`collision.object_timeout`, it stays where it is. `lifetime` has no effect. At most 100 '
+        'objects, and 50 kB a message, some 200 markers.'),
     Topic('out', '~/<task>/current_pose', 'geometry_msgs/PoseStamped',
         'At `publish_rate`, as all topics below; each is computed only if it has a subscriber.'),
     Topic('out', '~/<task>/error', 'geometry_msgs/TwistStamped',

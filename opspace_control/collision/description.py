@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of a robot's collision shapes and of the pairs of links that are left out."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
 from numbers import Real
 from pathlib import Path
 
@@ -20,8 +21,6 @@ from opspace_control.model.urdf import urdf_text
 from opspace_control.share import package_file
 from opspace_control.spatial.rotations import matrix_from_rpy, rpy_from_matrix
 
-# libyaml's takes a tenth of the time.
-_LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _HEADER = """\
 # Collision shapes of {name}, made by `opspace collision`; may be edited.
 # Each shape of a link: kind and size (sphere: radius; capsule and cylinder: radius and length along
@@ -31,6 +30,20 @@ _HEADER = """\
 {reasons}
 """
 _KEYS = 'kind', 'size', 'xyz', 'rpy', 'source', 'too_fat', 'too_thin'
+
+
+# libyaml's takes a tenth of the time.
+class _Loader(getattr(yaml, 'CSafeLoader', yaml.SafeLoader)):
+    """YAML that refuses a key which is there twice: the shapes under the first one were lost."""
+
+    def construct_mapping(self, node, deep=False):
+        known = set()
+        for key, _ in node.value:
+            if key.value in known:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"'{key.value}' is there twice", problem_mark=key.start_mark)
+            known.add(key.value)
+        return super().construct_mapping(node, deep)
 
 
 @dataclass(frozen=True)
@@ -43,6 +56,8 @@ class CollisionDescription:
     """Reason, a key of `REASONS`, by sorted names of two links."""
     doubts: tuple = ()
     """Sentences about what is doubtful; not in the file."""
+    path: str = field(default='', compare=False)
+    """Where it was read; '' if it was not."""
 
     @classmethod
     def from_urdf_file(cls, path, *, srdf=None, samples=2000):
@@ -71,10 +86,11 @@ class CollisionDescription:
         A ModelError names the link and the key that cannot be used.
         """
         try:
-            content = yaml.load(_located(path).read_text(), _LOADER)
+            content = yaml.load(_located(path).read_text(), _Loader)
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ModelError(f'The collision file {path} cannot be read: {error}.',
-                             cure='Make it by `opspace collision`.', path=str(path)) from None
+            raise ModelError(
+                f'The collision file {path} cannot be read: {" ".join(str(error).split())}.',
+                cure='Make it by `opspace collision`.', path=str(path)) from None
         content = _dict(content, path, 'the file')
         _check_keys(content, ('shapes', 'excluded_pairs'), path, 'The file')
         fits = []
@@ -96,7 +112,7 @@ class CollisionDescription:
                     raise _error(path, f'excluded_pairs, {reason}: {pair!r} is no pair',
                                  'Write [link, link]')
                 excluded[tuple(sorted(map(str, pair)))] = reason
-        return cls(tuple(fits), excluded)
+        return cls(tuple(fits), excluded, path=str(path))
 
     def write(self, path, name):
         """Write the file of the robot ``name``."""
@@ -118,11 +134,16 @@ class CollisionDescription:
         Return the `CollisionModel` of a robot, with further shapes of its ``world``.
 
         Its pairs are all that move relative to each other and are not left out. A ModelError names
-        a link that the robot does not have.
+        a link that the robot does not have, and the file.
         """
-        for pair in self.excluded:
-            for link in pair:
+        try:
+            for link in (*(fit.shape.link for fit in self.fits), *chain(*self.excluded)):
                 robot.frame_index(link)
+        except ModelError as error:
+            raise ModelError(
+                f'{self.path or "Collision shapes"}: {error}', path=self.path,
+                cure='Correct the name, or make the file of this robot by `opspace collision`.',
+            ) from None
         shapes = [*(fit.shape for fit in self.fits), *world]
         links = {shape.name: shape.link for shape in shapes}
         return CollisionModel(robot, shapes, [
@@ -148,7 +169,8 @@ def _located(path):
 
 
 def _error(path, what, cure):
-    return ModelError(f'{path}: {what}.', cure=f'{cure}.', path=str(path))
+    return ModelError(f'{path}: {what}.', cure=cure if cure.endswith('?') else f'{cure}.',
+                      path=str(path))
 
 
 def _dict(content, path, what):

@@ -27,6 +27,8 @@ class Kind(IntEnum):
 
 
 SPHERE, CAPSULE, HALF_SPACE = int(Kind.SPHERE), int(Kind.CAPSULE), int(Kind.HALF_SPACE)
+# A size, and a coordinate of a place, are not larger, m: rounding of distances is 1e-10 m there.
+_LARGEST, _FURTHEST = 1e4, 1e6
 _SIZES = {Kind.SPHERE: 1, Kind.CAPSULE: 2, Kind.CYLINDER: 2, Kind.BOX: 3, Kind.HALF_SPACE: 0}
 
 # A shape is a core and all points no further from it than a radius. The core is the sum of a box
@@ -83,7 +85,7 @@ class Shape:
         put = object.__setattr__
         put(self, 'kind', kind)
         size = checked(self.size, f'{what}: size', ModelError, (_SIZES[kind],), above=0.0,
-                       element=self.name)
+                       highest=_LARGEST, element=self.name)
         rotation = checked(self.rotation, f'{what}: rotation', ModelError, (3, 3))
         if not (abs(rotation @ rotation.T - np.eye(3)).max() < 1e-6
                 and np.linalg.det(rotation) > 0.0):
@@ -91,7 +93,8 @@ class Shape:
                              cure='Give three orthogonal unit vectors by column, right-handed.')
         put(self, 'size', tuple(size.tolist()))
         put(self, 'position', tuple(
-            checked(self.position, f'{what}: position', ModelError, (3,)).tolist()))
+            checked(self.position, f'{what}: position', ModelError, (3,), lowest=-_FURTHEST,
+                    highest=_FURTHEST).tolist()))
         put(self, 'rotation', tuple(map(tuple, rotation.tolist())))
 
     def move(self, record, position, rotation, twist):
@@ -115,7 +118,10 @@ class Shape:
         rotation, position = np.array(self.rotation), np.array(self.position)
         record['node'] = WORLD
         if self.link is not None:
-            frame = robot.frames[robot.frame_index(self.link)]
+            try:
+                frame = robot.frames[robot.frame_index(self.link)]
+            except ModelError as error:
+                raise ModelError(f"shape '{self.name}': {error}", element=self.link) from None
             record['node'] = frame['node']
             position = frame['position'] + frame['rotation'] @ position
             rotation = frame['rotation'] @ rotation

@@ -138,6 +138,11 @@ def change_distances(distances, parameters):
 
 
 def _distance_numbers(parameters):
+    margin, influence = parameters['collision.margin'], parameters['collision.influence']
+    if influence <= margin:
+        raise RosInterfaceError(
+            f'collision.influence = {influence:g} m is not beyond collision.margin = {margin:g} m.',
+            parameter='collision.influence', cure='Raise collision.influence, at the same time.')
     return {keyword: parameters[name] for name, keyword in DISTANCE_PARAMETERS.items()}
 
 

@@ -26,7 +26,7 @@ def make_shape(name, parameters):
     except OpspaceError as error:
         raise RosInterfaceError(f'{name}.pose: {error}', name=name) from None
     # The default is that of a box, and a parameter file of ROS 2 cannot have an empty list.
-    size = () if kind == 'half_space' else size
+    size = () if kind == 'half_space' else list(size)
     return Shape(name, frame or None, kind, size, pose[:3], matrix_from_quaternion(pose[3:]))
 
 

@@ -11,6 +11,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control.collision import Kind, Shape
 from opspace_control.errors import OpspaceError, RosInterfaceError
+from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import (
     listed,
     matrix_from_pose,
@@ -18,6 +19,7 @@ from opspace_control.ros.middleware.conversions import (
     pose_from_message,
 )
 from opspace_control.ros.middleware.endpoints import Part
+from opspace_control.ros.middleware.serialized import open_message
 from opspace_control.ros.parameters.shape_blocks import make_shapes, may_touch
 from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 
@@ -28,10 +30,14 @@ _ALL = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 _FASTEST = 10.0, 50.0
 # Two stamps that are nearer tell no velocity, s.
 _SHORTEST = 1e-3
+_LOOK_PERIOD = 0.25  # s, between two looks for shapes that overlap
 _SAME = 1e-6  # relative difference of two diameters
 # A marker that is refused again and again is logged so often, s: for the same reason, for another.
 _AGAIN, _CHANGED = 10.0, 1.0
-_MOST = 10  # markers in a message of the log
+_MOST_LOGGED = 10  # markers in a message of the log
+# A new object takes some 0.3 ms of the node's cycles, one that moves 0.2 ms.
+_MOST_OBJECTS = 100
+_LARGEST = 50_000  # bytes of a message: some 200 markers, which rclpy takes 15 ms to open
 
 
 @dataclass
@@ -51,10 +57,11 @@ class CollisionObjects(Part):
     """
     ``~/collision_objects``: boxes, spheres and cylinders of the world, and the parameters' shapes.
 
-    A MarkerArray adds, moves and deletes objects, in any of ``frames``. One that is locked to a
-    link's frame is on this link. The velocity of an object is that between its last two markers;
-    where they cease it stays where it is. The robot's own shapes are those that the controller has
-    at first; without any limits of distances there is no topic.
+    A MarkerArray adds, moves and deletes objects, in any of ``frames``; of several markers with one
+    name the last counts. One that is locked to a link's frame is on this link. The velocity of an
+    object is that between its last two markers; where they cease it stays where it is. The robot's
+    own shapes are those that the controller has at first; without any limits of distances there is
+    no topic.
     """
 
     def __init__(self, frames, *common):
@@ -63,10 +70,12 @@ class CollisionObjects(Part):
         self._frames, self._base, self._objects = frames, None, {}
         self._parameters = [], []  # shapes, and pairs that may touch
         self._timeout = np.inf
+        self._overlaps = set()  # pairs of names at the last look
         self._refused = {}  # reason, and steady time of its message in the log, s, by name
         if distances and distances.capacity > 0:
             self._base = distances.collision
-            self._endpoints.listen(MarkerArray, TOPIC, self._on_markers, _ALL)
+            self._endpoints.repeat(_LOOK_PERIOD, self._look_for_overlaps)
+            self._endpoints.listen(MarkerArray, TOPIC, self._on_message, _ALL, raw=True)
 
     def check(self, parameters):
         """Raise an OpspaceError if the shapes of the parameters cannot be used."""
@@ -94,6 +103,20 @@ class CollisionObjects(Part):
                 f'No marker of {listed(silent)} on {TOPIC} for {self._timeout:g} s: taken to stay '
                 'where it is. Send markers of what moves, or delete it.')
 
+    def _look_for_overlaps(self):
+        """Log pairs that have begun to overlap."""
+        pairs = self._controller.urgent_pairs if self._is_active() and self._cycle.known else ()
+        deep = sorted((pair.distance, pair.first, pair.second) for pair in pairs
+                      if pair.distance < 0.0)
+        new = [f"'{first}' and '{second}' by {-1e3 * depth:.0f} mm"
+               for depth, first, second in deep if (first, second) not in self._overlaps]
+        self._overlaps = {pair[1:] for pair in deep}
+        if new:
+            more = f', and {len(new) - _MOST_LOGGED} more' if len(new) > _MOST_LOGGED else ''
+            self._logger.warning(
+                f'Shapes overlap: {", ".join(new[:_MOST_LOGGED])}{more}. The robot moves until '
+                'they part. Correct shapes that are too large, or name the pair in may_touch.')
+
     def facts(self):
         """Return diagnostics, a dict of text."""
         if not self._base:
@@ -104,7 +127,7 @@ class CollisionObjects(Part):
 
     def _model(self, shapes, touching):
         """Return the CollisionModel of all shapes, or raise an OpspaceError."""
-        self._check_capacity(len(shapes) + len(self._objects))
+        self._check_capacity(len(shapes), len(self._objects))
         shapes = [*shapes, *(thing.shape for thing in self._objects.values())]
         if not self._base:
             if shapes:
@@ -117,14 +140,22 @@ class CollisionObjects(Part):
                     f"There is a shape '{shape.name}' in collision.file.", name=shape.name,
                     cure='Give it another name.')
         known = {shape.name for shape in shapes}.union(self._base.names)
+        links = self._controller.model.frame_names
+        for name in set().union(*touching).difference(known, links):
+            if '/' not in name:  # else a marker that may come
+                raise RosInterfaceError(
+                    f"may_touch: there is neither a shape nor a link '{name}'.", name=name,
+                    cure=nearest(name, [*known, *links]))
         return self._base.with_shapes(shapes, touching=[
-            pair for pair in touching
-            if all(name in known or '/' not in name for name in pair)])  # no marker that may come
+            pair for pair in touching if known.union(links).issuperset(pair)])
 
-    def _check_capacity(self, count):
-        """Raise a RosInterfaceError if the plug-in has no room for so many shapes."""
+    def _check_capacity(self, shapes, objects):
+        """Raise a RosInterfaceError if there is no room for so many shapes, and for objects."""
+        if objects > _MOST_OBJECTS:
+            raise RosInterfaceError(f'There are {_MOST_OBJECTS} objects, as many as can be.',
+                                    cure='Send fewer, larger ones, or delete some.')
         most = self._controller.shape_capacity - len(self._base.names) if self._base else 0
-        if self._cycle.is_fixed and count > most:
+        if self._cycle.is_fixed and shapes + objects > most:
             raise RosInterfaceError(
                 f'The plug-in has room for {most} shapes beside those of collision.file.',
                 cure='Delete some; or set plugin.shapes, and configure this node again.')
@@ -133,13 +164,28 @@ class CollisionObjects(Part):
         if model:
             self._controller.distances = self._controller.distances.changed(collision=model)
 
-    def _on_markers(self, message):
-        gone, new, refusals = set(), False, {}
-        for marker in message.markers:
-            name = f'{marker.ns}/{marker.id}'
-            if marker.action == Marker.DELETEALL:
-                gone.update(self._objects)
-            elif marker.action == Marker.DELETE:
+    def _on_message(self, data):
+        try:
+            if len(data) > _LARGEST:
+                raise RosInterfaceError(
+                    f'A message on {TOPIC} is refused: it has {len(data)} bytes, and {_LARGEST} '
+                    'are allowed.',
+                    cure='Send fewer markers at once, without meshes, textures and points.')
+            self._on_markers(open_message(data, MarkerArray).markers)
+        except RosInterfaceError as error:
+            self._warn(str(error), TOPIC)
+
+    def _on_markers(self, markers):
+        gone, new, refusals, newest = set(), False, {}, {}
+        for marker in markers:
+            if marker.action == Marker.DELETEALL:  # those of its namespace, of all without one
+                gone.update(name for name in self._objects if _is_of(marker.ns, name))
+                newest = {name: one for name, one in newest.items()
+                          if not _is_of(marker.ns, name)}
+            else:
+                newest[f'{marker.ns}/{marker.id}'] = marker
+        for name, marker in newest.items():
+            if marker.action == Marker.DELETE:
                 gone.add(name)
             else:
                 try:
@@ -165,7 +211,7 @@ class CollisionObjects(Part):
         new = {}
         for name, reason in refusals.items():
             before, when = self._refused.get(name, ('', -np.inf))
-            if len(new) < _MOST and reason != before and now >= when + _CHANGED:
+            if len(new) < _MOST_LOGGED and reason != before and now >= when + _CHANGED:
                 new[name] = reason, now
         self._refused |= new
         if new:
@@ -197,7 +243,8 @@ class CollisionObjects(Part):
                 before.shape.link, before.shape.kind, before.shape.size):
             self._move(before, shape.name, pose, stamp)
             return False
-        self._check_capacity(len(self._parameters[0]) + len((self._objects.keys() - gone) | {name}))
+        self._check_capacity(
+            len(self._parameters[0]), len((self._objects.keys() - gone) | {name}))
         self._objects[name] = _Object(
             shape, pose[:3, 3], pose[:3, :3], stamp, self._cycle.time, np.zeros(6))
         return before is None or before.shape != shape
@@ -206,7 +253,10 @@ class CollisionObjects(Part):
         """Move an object in the world: at the velocity that its last two markers tell."""
         elapsed = 1e-9 * (stamp - thing.stamp)
         if elapsed < 0.0:
-            return  # older than the last one
+            raise RosInterfaceError(
+                'Its stamp is older than that of its last marker.',
+                cure='Send markers in their order, from one clock; if that was set back, DELETE '
+                     'it first.')
         position, rotation = pose[:3, 3], pose[:3, :3]
         if elapsed >= _SHORTEST:
             twist = np.concatenate([position - thing.position, vector_from_matrix(
@@ -224,9 +274,16 @@ class CollisionObjects(Part):
         self._controller.move_shape(name, position, rotation, thing.twist)
 
 
+def _is_of(namespace, name):
+    return not namespace or name.rpartition('/')[0] == namespace
+
+
 def _dimensions(marker):
     """Return the Kind and the size of a marker, or raise a RosInterfaceError."""
     x, y, z = marker.scale.x, marker.scale.y, marker.scale.z
+    if not (min(x, y, z) > 0.0 and np.isfinite([x, y, z]).all()):
+        raise RosInterfaceError(f'The scale is {x:g} × {y:g} × {z:g} m.',
+                                cure='Give three positive numbers.')
     if marker.type == Marker.CUBE:
         return Kind.BOX, (x, y, z)
     if marker.type == Marker.CYLINDER:
