@@ -33,7 +33,6 @@ CONSTANTS = tuple(f'{module}.{name}' for module, names in {
     'limits.limit_law': ('_RETURN',),
     'limits.joint_limits': ('BRAKING_SHARE',),
     'limits.gravity_torques': ('_LIGHT', '_NEAR', '_SHARE'),
-    'problem.resting': ('_STILL', '_TIME', '_LEAST'),
     'singular.direction_law': (
         '_CURVED', '_WIDEST', '_VAGUE', '_PLAIN', '_FAST', '_SHARE', '_CURVATURE', '_PREFERENCE',
         '_PERTURBATION'),
