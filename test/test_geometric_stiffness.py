@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from test_distance_limits import bent, bound, largest_steps, moved
+from test_distance_limits import STEP, bent, bound, largest_steps, moved, robot
 
 from opspace_control import (
     CenterOfMassTask,
@@ -16,6 +16,7 @@ from opspace_control import (
     JointLimits,
     OperationalSpaceController,
     PoseTask,
+    PositionTask,
     PostureTask,
     RelativeTask,
     RobotModel,
@@ -27,6 +28,7 @@ from opspace_control.share import share_directory
 
 START = np.array([0.3, 0.6, 0.6])
 SHOULDER = 0.6  # rad, at which a post stands against the upper arm
+X = np.eye(3)[0]
 AXES = [0, 2]  # of the plane
 
 
@@ -240,3 +242,31 @@ def test_what_both_ends_of_a_relative_task_share_has_no_inertia():
     assert shared
     assert not traces[shared].any()
     assert traces.max() > 0.01  # kg m²
+
+
+@pytest.mark.parametrize(('press', 'known', 'least', 'most'), [
+    (0.0, False, 0.08, 0.12), (0.3, False, 0.3, 0.36), (0.3, True, 0.09, 0.13)])
+def test_a_posture_that_moves_lags_while_a_hand_presses_unless_its_velocity_is_given(
+        press, known, least, most):
+    """As doc/explanation/distances.md has it."""
+    model = robot('dual_arm')
+    state = bent(model)
+    start, elbow = state.q.copy(), model.dof_index('l_elbow')
+    place = model.forward_kinematics(state, ['l_hand'])['l_hand'][:3, 3]
+    facing = [[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]  # the normal is along −x
+    shapes = [Shape('palm', 'l_hand', 'sphere', [0.05]),
+              Shape('wall', None, 'half_space', [], place + 0.08 * X, facing)]
+    task, posture = PositionTask('l_hand', max_linear_velocity=0.5), PostureTask(target=start)
+    controller = OperationalSpaceController(
+        model, [task], posture, limits=JointLimits(model),
+        distances=DistanceLimits(CollisionModel(model, shapes)))
+    task.set_target(place + press * X)
+    target, velocity = start.copy(), np.zeros(model.nv)
+    for k, (now, _) in enumerate(moved(controller, state, round(6.0 / STEP))):
+        if k * STEP >= 2.0:
+            velocity[elbow] = 0.1
+            target[model.q_index[elbow]] += 0.1 * STEP
+        posture.set_target(target, velocity=velocity if known else None)
+        lag = abs(now.q - target)[model.q_index[elbow]]
+    assert least < lag < most
+    assert bool(press) == bool(controller.active_limits)
