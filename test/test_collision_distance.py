@@ -302,7 +302,9 @@ class TestNearPairs:
     (('pyramid', [1.0]), r"The shape 'nose' is of kind 'pyramid'. Give one of sphere, capsule,"),
     (('box', [1.0, 2.0]), r"shape 'nose': size = \[1.0, 2.0\] is not allowed. Give 3 numbers"),
     (('sphere', ['big']), r"shape 'nose': size"),
-    (('sphere', [-1.0]), r"shape 'nose': size = \[-1.0\] .* Give a number, positive"),
+    (('sphere', [-1.0]), r"shape 'nose': size = \[-1.0\] .* Give a number above 0"),
+    (('sphere', [1e5]), r"shape 'nose': size = .* 10000 at most"),
+    (('sphere', [1.0], [0.0, 2e6, 0.0]), r"shape 'nose': position = .* to 1e\+06"),
     (('sphere', [1.0], [0.0, np.nan, 0.0]), r"shape 'nose': position"),
     (('sphere', [1.0], [0.0] * 3, -np.eye(3)), r"The rotation of the shape 'nose' is none."),
 ])

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shapes of a robot and of its world, and the pairs of them that may touch."""
 
-from dataclasses import replace
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -201,9 +200,8 @@ class CollisionModel:
 
     def present_shapes(self, data):
         """Return the shapes, a tuple, those of the world where they are in a `CollisionData`."""
-        return tuple(shape if shape.link else replace(
-            shape, position=record['position'], rotation=record['rotation'])
-            for shape, record in zip(self.shapes, data.shapes, strict=False))
+        return tuple(shape if shape.link else shape.at(record)
+                     for shape, record in zip(self.shapes, data.shapes, strict=False))
 
     def keep_poses(self, data, other, records):
         """

@@ -3,7 +3,8 @@
 """Convex shapes on links and in the world, as users give them and as records for kernels."""
 
 import math
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
@@ -86,16 +87,28 @@ class Shape:
         put(self, 'kind', kind)
         size = checked(self.size, f'{what}: size', ModelError, (_SIZES[kind],), above=0.0,
                        highest=_LARGEST, element=self.name)
-        rotation = checked(self.rotation, f'{what}: rotation', ModelError, (3, 3))
+        position, rotation = self._checked_pose(self.position, self.rotation)
+        put(self, 'size', tuple(size.tolist()))
+        put(self, 'position', tuple(position.tolist()))
+        put(self, 'rotation', tuple(map(tuple, rotation.tolist())))
+
+    def _checked_pose(self, position, rotation):
+        """Return position (3,) and rotation (3, 3), or raise a ModelError."""
+        what = f"shape '{self.name}'"
+        rotation = checked(rotation, f'{what}: rotation', ModelError, (3, 3))
         if not (abs(rotation @ rotation.T - np.eye(3)).max() < 1e-6
                 and np.linalg.det(rotation) > 0.0):
             raise ModelError(f'The rotation of the {what} is none.', element=self.name,
                              cure='Give three orthogonal unit vectors by column, right-handed.')
-        put(self, 'size', tuple(size.tolist()))
-        put(self, 'position', tuple(
-            checked(self.position, f'{what}: position', ModelError, (3,), lowest=-_FURTHEST,
-                    highest=_FURTHEST).tolist()))
-        put(self, 'rotation', tuple(map(tuple, rotation.tolist())))
+        return checked(position, f'{what}: position', ModelError, (3,), lowest=-_FURTHEST,
+                       highest=_FURTHEST), rotation
+
+    def at(self, record):
+        """Return this shape where it is in its SHAPE record."""
+        shape, put = copy(self), object.__setattr__
+        put(shape, 'position', tuple(record['position'].tolist()))
+        put(shape, 'rotation', tuple(map(tuple, record['rotation'].tolist())))
+        return shape
 
     def move(self, record, position, rotation, twist):
         """
@@ -107,11 +120,11 @@ class Shape:
         if self.link is not None:
             raise ModelError(f"The {what} is on the link '{self.link}'.", element=self.name,
                              cure='Move shapes of the world only.')
-        moved = replace(self, position=record['position'] if position is None else position,
-                        rotation=record['rotation'] if rotation is None else rotation)
+        pose = self._checked_pose(record['position'] if position is None else position,
+                                  record['rotation'] if rotation is None else rotation)
         record['twist'] = checked(
             np.zeros(6) if twist is None else twist, f'{what}: twist', ModelError, (6,))
-        record['position'], record['rotation'], record['is_new'] = moved.position, moved.rotation, 1
+        (record['position'], record['rotation']), record['is_new'] = pose, 1
 
     def write(self, record, robot):
         """Write a SHAPE record; a ModelError says that the robot has no such link."""

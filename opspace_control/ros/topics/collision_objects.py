@@ -35,7 +35,7 @@ _SAME = 1e-6  # relative difference of two diameters
 # A marker that is refused again and again is logged so often, s: for the same reason, for another.
 _AGAIN, _CHANGED = 10.0, 1.0
 _MOST_LOGGED = 10  # markers in a message of the log
-# A new object takes some 0.3 ms of the node's cycles, one that moves 0.2 ms.
+# A new object takes some 0.3 ms of the cycles of the node, one that moves 0.1 ms.
 _MOST_OBJECTS = 100
 _LARGEST = 50_000  # bytes of a message: some 200 markers, which rclpy takes 15 ms to open
 
