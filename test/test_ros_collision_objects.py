@@ -23,6 +23,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control import CollisionModel, Shape
 from opspace_control.ros.middleware.conversions import time_message
+from opspace_control.ros.topics.refusals import Refusals
 
 X, DOWN = np.eye(3)[0], -np.eye(3)[2]
 
@@ -143,6 +144,17 @@ def test_a_marker_that_cannot_be_used_is_named_and_the_others_count(scene):
     scene.robot.check()
 
 
+def test_refusals_of_many_are_logged_one_after_the_other_and_again_later():
+    refusals, reasons = Refusals(), {f'thing/{k}': 'It is wrong.' for k in range(25)}
+    said = [refusals.newest(reasons, now) for now in (0.0, 0.1, 0.2, 0.3)]
+    assert [text.count('It is wrong.') for text in said] == [10, 10, 5, 0]
+    assert said[2].startswith("'thing/20': It is wrong. 'thing/21'")
+    other = {'thing/3': 'It is far.'}
+    assert [refusals.newest(other, now) for now in (0.9, 1.1, 5.0)] == [
+        '', "'thing/3': It is far.", '']
+    assert refusals.newest(reasons, 10.05).count('It is wrong.') == 10
+
+
 def test_each_marker_that_is_refused_is_logged_once_for_each_reason(scene):
     """The first refusal kept all others of the next second out of the log, other markers' too."""
     home = scene.hand()
@@ -161,13 +173,6 @@ def test_each_marker_that_is_refused_is_logged_once_for_each_reason(scene):
     time.sleep(1.0)  # one marker is not logged more often
     scene.send(scene.marker(home, (0.1, 0.2, 0.1), number=1))
     assert scene.said("'thing/1': The sphere is an ellipsoid")
-    # Of very many some are logged with each message.
-    for _ in range(3):
-        scene.send(*(scene.marker(home, kind=Marker.ARROW, number=number)
-                     for number in range(10, 35)))
-        scene.robot.run(0.05)
-    for number in range(10, 35):
-        assert scene.said(f"'thing/{number}': ")
     scene.robot.check()
 
 
@@ -253,7 +258,7 @@ def test_shapes_by_parameters_and_what_may_touch(network, described):  # noqa: F
     scene.robot.check()
 
 
-def test_shapes_that_overlap_are_named(network, described):  # noqa: F811
+def test_pairs_that_are_too_near_are_named(network, described):  # noqa: F811
     """They move the robot, and nothing said so."""
     scene = Scene(network, described, shapes=['table'], **{'table.kind': 'none'})
     palm = scene.hand()
@@ -265,10 +270,11 @@ def test_shapes_that_overlap_are_named(network, described):  # noqa: F811
         *(palm + 0.05 * X).tolist(), 0.0, 0.0, 0.0, 1.0]) == ''
     scene.robot.run(0.02)
     scene.network.spin(0.5)
-    assert re.search(r"Shapes overlap: '(l_\w+' and 'table|table' and 'l_\w+)' by \d+ mm",
+    near = 'Nearer than half of collision.margin: '
+    assert re.search(near + r"'(l_\w+' and 'table|table' and 'l_\w+)' \(-\d+ mm\)",
                      scene.robot.process.said())
     scene.robot.run(3.0)
-    assert scene.robot.process.said().count('Shapes overlap') == 1
+    assert scene.robot.process.said().count(near) == 1
     scene.robot.check()
 
 

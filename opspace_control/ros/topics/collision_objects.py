@@ -21,6 +21,7 @@ from opspace_control.ros.middleware.conversions import (
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.serialized import open_message
 from opspace_control.ros.parameters.shape_blocks import make_shapes, may_touch
+from opspace_control.ros.topics.refusals import Refusals
 from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 
 TOPIC = '~/collision_objects'
@@ -30,11 +31,11 @@ _ALL = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 _FASTEST = 10.0, 50.0
 # Two stamps that are nearer tell no velocity, s.
 _SHORTEST = 1e-3
-_LOOK_PERIOD = 0.25  # s, between two looks for shapes that overlap
+_LOOK_PERIOD = 0.25  # s, between two looks for pairs that are too near
+# Parts of the margin: a nearer pair is logged, and again after it was further than the second.
+_VIOLATED, _KEPT = 0.5, 0.9
 _SAME = 1e-6  # relative difference of two diameters
-# A marker that is refused again and again is logged so often, s: for the same reason, for another.
-_AGAIN, _CHANGED = 10.0, 1.0
-_MOST_LOGGED = 10  # markers in a message of the log
+_MOST_LOGGED = 10  # pairs in a message of the log
 # A new object takes some 0.3 ms of the cycles of the node, one that moves 0.1 ms.
 _MOST_OBJECTS = 100
 _LARGEST = 50_000  # bytes of a message: some 200 markers, which rclpy takes 15 ms to open
@@ -70,11 +71,11 @@ class CollisionObjects(Part):
         self._frames, self._base, self._objects = frames, None, {}
         self._parameters = [], []  # shapes, and pairs that may touch
         self._timeout = np.inf
-        self._overlaps = set()  # pairs of names at the last look
-        self._refused = {}  # reason, and steady time of its message in the log, s, by name
+        self._violated = set()  # pairs of names, until they are apart
+        self._refusals = Refusals()
         if distances and distances.capacity > 0:
             self._base = distances.collision
-            self._endpoints.repeat(_LOOK_PERIOD, self._look_for_overlaps)
+            self._endpoints.repeat(_LOOK_PERIOD, self._look_for_violations)
             self._endpoints.listen(MarkerArray, TOPIC, self._on_message, _ALL, raw=True)
 
     def check(self, parameters):
@@ -103,19 +104,22 @@ class CollisionObjects(Part):
                 f'No marker of {listed(silent)} on {TOPIC} for {self._timeout:g} s: taken to stay '
                 'where it is. Send markers of what moves, or delete it.')
 
-    def _look_for_overlaps(self):
-        """Log pairs that have begun to overlap."""
+    def _look_for_violations(self):
+        """Log pairs that have become much nearer than their margin."""
         pairs = self._controller.urgent_pairs if self._is_active() and self._cycle.known else ()
-        deep = sorted((pair.distance, pair.first, pair.second) for pair in pairs
-                      if pair.distance < 0.0)
-        new = [f"'{first}' and '{second}' by {-1e3 * depth:.0f} mm"
-               for depth, first, second in deep if (first, second) not in self._overlaps]
-        self._overlaps = {pair[1:] for pair in deep}
+        margin = self._controller.distances.margin
+        near = {pair[:2]: pair.distance for pair in pairs if pair.distance < _KEPT * margin}
+        new = [names for names in sorted(near, key=near.get)
+               if near[names] < _VIOLATED * margin and names not in self._violated]
+        self._violated = self._violated.intersection(near).union(new)
         if new:
-            more = f', and {len(new) - _MOST_LOGGED} more' if len(new) > _MOST_LOGGED else ''
+            said = [f"'{first}' and '{second}' ({1e3 * near[first, second]:.0f} mm)"
+                    for first, second in new[:_MOST_LOGGED]]
+            more = f', and {len(new) - len(said)} more' if len(new) > len(said) else ''
             self._logger.warning(
-                f'Shapes overlap: {", ".join(new[:_MOST_LOGGED])}{more}. The robot moves until '
-                'they part. Correct shapes that are too large, or name the pair in may_touch.')
+                f'Nearer than half of collision.margin: {", ".join(said)}{more}. The robot moves '
+                'until they are further apart. Lower collision.margin, correct shapes that are '
+                'too large, or name the pair in may_touch.')
 
     def facts(self):
         """Return diagnostics, a dict of text."""
@@ -198,25 +202,8 @@ class CollisionObjects(Part):
             del self._objects[name]
         if new or gone:
             self._use(self._model(*self._parameters))
-        self._log_refusals(refusals, time.monotonic())
-
-    def _log_refusals(self, refusals, now):
-        """
-        Log why markers are refused, a dict by name, those that have just been logged apart.
-
-        Of many the first ones; the others with the next message that has them.
-        """
-        self._refused = {name: last for name, last in self._refused.items()
-                         if now < last[1] + _AGAIN}
-        new = {}
-        for name, reason in refusals.items():
-            before, when = self._refused.get(name, ('', -np.inf))
-            if len(new) < _MOST_LOGGED and reason != before and now >= when + _CHANGED:
-                new[name] = reason, now
-        self._refused |= new
-        if new:
-            reasons = ' '.join(f"'{name}': {reason}" for name, (reason, _) in new.items())
-            self._logger.warning(f'Markers on {TOPIC} are refused: {reasons}')
+        if said := self._refusals.newest(refusals, time.monotonic()):
+            self._logger.warning(f'Markers on {TOPIC} are refused: {said}')
 
     def _take(self, name, marker, gone):
         """
