@@ -290,6 +290,27 @@ def test_an_object_that_is_locked_to_a_hand_moves_with_it(scene):
     scene.robot.check()
 
 
+def test_an_object_that_is_locked_to_a_frame_of_tf_moves_with_its_link(
+        tf_message, network, described):  # noqa: F811
+    """It stayed in the world where the frame was when the marker came."""
+    scene = Scene(network, described)
+    home, grip = scene.hand(), pose(2)
+    grip[:3, 3] *= 0.05
+    frames = network.publisher(tf_message, '/tf_static', TF_STATIC)
+    scene.robot.run(0.2)
+    frames.publish(transforms(tf_message, grip=('l_hand', grip)))
+    table = scene.marker(home + 0.3 * DOWN, (0.3, 0.3, 0.1), Marker.CUBE, number=1)
+    cargo = scene.marker(np.linalg.inv(grip)[:3, 3], (0.2, 0.2, 0.2), frame_locked=True)
+    cargo.header.frame_id = 'grip'
+    for _ in range(20):  # it is refused until the frame is known
+        scene.send(table, cargo)
+        scene.robot.run(0.05)
+    scene.robot.send_goal('left', 'l_hand', 0.2 * DOWN)
+    scene.robot.run(2.0)
+    assert (scene.hand() - home)[2] == pytest.approx(-0.14, abs=1e-3)
+    scene.robot.check()
+
+
 def test_the_frame_of_an_object_is_one_of_tf(tf_message, network, described):  # noqa: F811
     scene = Scene(network, described)
     home, camera = scene.hand(), pose(1)

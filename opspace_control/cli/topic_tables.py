@@ -78,7 +78,8 @@ CONTROLLER = (
         'With `collision.file` or `shapes`: what links keep a distance from, by namespace and id. '
         'ADD puts a CUBE, SPHERE or CYLINDER into the world, or moves it, DELETE takes it away, '
         'DELETEALL all of its namespace, without one all; `frame_id` is that of a goal. One that '
-        'is `frame_locked` to a link is on this link, as an object in a hand. The velocity is '
+        'is `frame_locked` to a link, or to a frame that TF has on one, is on this link, as an '
+        'object in a hand. The velocity is '
         'that between its last two stamps; where markers of a moving object cease for '
         '`collision.object_timeout`, it stays where it is. `lifetime` has no effect. At most 100 '
         'objects, and 50 kB a message, some 200 markers.'),

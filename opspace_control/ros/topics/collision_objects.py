@@ -59,10 +59,10 @@ class CollisionObjects(Part):
     ``~/collision_objects``: boxes, spheres and cylinders of the world, and the parameters' shapes.
 
     A MarkerArray adds, moves and deletes objects, in any of ``frames``; of several markers with one
-    name the last counts. One that is locked to a link's frame is on this link. The velocity of an
-    object is that between its last two markers; where they cease it stays where it is. The robot's
-    own shapes are those that the controller has at first; without any limits of distances there is
-    no topic.
+    name the last counts. One that is locked to a frame on a link is on this link. The velocity of
+    an object is that between its last two markers; where they cease it stays where it is. The
+    robot's own shapes are those that the controller has at first; without any limits of distances
+    there is no topic.
     """
 
     def __init__(self, frames, *common):
@@ -220,9 +220,10 @@ class CollisionObjects(Part):
         kind, size = _dimensions(marker)
         pose, link = matrix_from_pose(pose_from_message(marker.pose)), None
         if marker.frame_locked:
-            link = self._frames.link_of(marker.header.frame_id)
+            link, there = self._frames.carrier(marker.header.frame_id)
         if link is None:
-            pose = self._frames.in_base(marker.header.frame_id) @ pose
+            there = self._frames.in_base(marker.header.frame_id)
+        pose = there @ pose
         shape = Shape(name, link, kind, size, pose[:3, 3], pose[:3, :3])
         stamp = nanoseconds(marker.header.stamp) or self._node.get_clock().now().nanoseconds
         before = self._objects.get(name)

@@ -106,10 +106,17 @@ class Frames:
         """Return the present pose (4, 4) of a link of the robot in the base frame."""
         return self.in_base(self.named(link))
 
-    def link_of(self, frame):
-        """Return the link with this frame in messages, None for the base frame and others."""
+    def carrier(self, frame):
+        """
+        Return the link that carries a frame of messages, and the pose (4, 4) of the frame on it.
+
+        A frame that TF connects with the robot is on the first link above it. The link is None for
+        the base frame, and for frames that no link carries.
+        """
         frame = frame.lstrip('/')
-        return None if frame in self._here else self._links.get(frame)
+        top, transform = (frame, np.eye(4)) if frame in self._here else (
+            self._ancestors(frame, self._links)[-1])
+        return None if top in self._here else self._links.get(top), transform
 
     def in_base(self, frame):
         """
