@@ -29,6 +29,7 @@ from opspace_control import (
 )
 from opspace_control.cli.robots import ROBOTS
 from opspace_control.collision import CollisionDescription, Kind
+from opspace_control.ros.middleware.conversions import numbers_of
 from opspace_control.share import share_directory
 
 HANDS = {'tasks': ['left', 'right'], 'left.frame': 'l_hand', 'right.frame': 'r_hand',
@@ -123,14 +124,13 @@ def test_shapes_and_near_pairs_are_markers(network, described):
 
 
 def test_every_kind_of_shape_has_markers_that_go_with_it(network):
-    """A half-space is a plate under its plane, and a shape that is gone has no marker at once."""
+    """A half-space is a grid in its plane, and a shape that is gone has no marker at once."""
     kinds = {'sphere': ([0.1], [(Marker.SPHERE, 0.2, 0.2, 0.2)]),
              'cylinder': ([0.1, 0.4], [(Marker.CYLINDER, 0.2, 0.2, 0.4)]),
              'capsule': ([0.1, 0.4], [(Marker.CYLINDER, 0.2, 0.2, 0.4),
                                       *2 * [(Marker.SPHERE, 0.2, 0.2, 0.2)]]),
              'box': ([0.1, 0.2, 0.3], [(Marker.CUBE, 0.1, 0.2, 0.3)]),
-             'half_space': ([], [(Marker.CUBE, 4.0, 4.0, 0.002),
-                                 (Marker.CYLINDER, 0.02, 0.02, 0.3)])}
+             'half_space': ([], [(Marker.LINE_LIST, 0.004, 0.0, 0.0)])}
     tilted = [0.0, 0.6, 0.0, 0.8]  # the normal is along 0.96, 0, 0.28
     robot = LockStepRobot(network, 'dual_arm', {
         **HANDS, 'publish_rate': 50.0, 'collision.influence': 0.1, 'shapes': [*kinds],
@@ -150,14 +150,13 @@ def test_every_kind_of_shape_has_markers_that_go_with_it(network):
     shown = next(shapes(message) for message in heard if shapes(message))
     assert sorted(map(look, shown)) == sorted(
         marker for _, markers in kinds.values() for marker in markers)
-    plate, rod = shown[-2:]
-    normal = np.array([0.96, 0.0, 0.28])
-    for marker, along in (plate, -0.001), (rod, 0.15):
-        place = marker.pose.position
-        np.testing.assert_allclose(
-            [place.x, place.y, place.z], (normal @ [-9.0, -1.0, 0.5] + along) * normal, atol=1e-9)
-        turn = marker.pose.orientation
-        np.testing.assert_allclose([turn.x, turn.y, turn.z, turn.w], tilted, atol=1e-9)
+    grid, normal = shown[-1], np.array([0.96, 0.0, 0.28])
+    np.testing.assert_allclose(
+        numbers_of(grid.pose), [*normal @ [-9.0, -1.0, 0.5] * normal, *tilted], atol=1e-9)
+    ends = np.array([[point.x, point.y, point.z] for point in grid.points])
+    np.testing.assert_array_equal(ends.max(axis=0), [2.0, 2.0, 0.3])
+    np.testing.assert_array_equal(ends.min(axis=0), [-2.0, -2.0, 0.0])
+    assert len(ends) == 2 * 9 * 2 + 2
     assert {marker.header.frame_id for marker in shown} == {'base_link'}
     assert {marker.action for marker in shown} == {Marker.ADD}
     heard.clear()
@@ -168,9 +167,10 @@ def test_every_kind_of_shape_has_markers_that_go_with_it(network):
     robot.run(0.3)
     network.expect(lambda: any(
         marker.action == Marker.DELETE for message in heard for marker in shapes(message)))
-    last = next(shapes(message) for message in heard if len(shapes(message)) == 8)
-    assert [marker.action for marker in last] == 3 * [Marker.ADD] + 5 * [Marker.DELETE]
-    assert [marker.id for marker in last] == [*range(8)]
+    last = next(shapes(message) for message in heard if len(shapes(message)) == 7 and shapes(
+        message)[-1].action == Marker.DELETE)
+    assert [marker.action for marker in last] == 3 * [Marker.ADD] + 4 * [Marker.DELETE]
+    assert [marker.id for marker in last] == [*range(7)]
     robot.check()
 
 

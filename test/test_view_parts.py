@@ -446,7 +446,9 @@ class TestShapeOverlay:
         hand = self.marker(0, Marker.SPHERE, 'l_hand', (0.2, 0.2, 0.2), (0.0, 0.0, 0.1))
         table = self.marker(1, Marker.CUBE, 'no link', (0.8, 1.2, 0.1), (1.0, 2.0, 3.0))
         arm = self.marker(2, Marker.CYLINDER, 'r_hand', (0.1, 0.1, 0.4), (0.0, 0.0, 0.0))
-        overlay.update(MarkerArray(markers=[hand, table, arm]))
+        floor = self.marker(3, Marker.LINE_LIST, 'no link', (0.004, 0.0, 0.0), (0.0, 0.0, -1.0))
+        floor.points = [Point(x=-2.0), Point(x=2.0), Point(), Point(z=0.3)]
+        overlay.update(MarkerArray(markers=[hand, table, arm, floor]))
         nodes = {number: node for number, (_, node) in overlay._nodes.items()}
         assert nodes[0].name.startswith(robot.node('l_hand') + '/')
         assert nodes[2].name.startswith(robot.node('r_hand') + '/')
@@ -454,6 +456,9 @@ class TestShapeOverlay:
         np.testing.assert_allclose(nodes[1].dimensions, (0.8, 1.2, 0.1))
         np.testing.assert_allclose(nodes[1].position, (1.0, 2.0, 3.0))
         np.testing.assert_allclose(nodes[1].wxyz, (0.0, 0.0, 0.0, 1.0))
+        np.testing.assert_allclose(
+            nodes[3].points, [[[-2, 0, 0], [2, 0, 0]], [[0, 0, 0], [0, 0, 0.3]]], rtol=1e-6)
+        np.testing.assert_allclose(nodes[3].position, (0.0, 0.0, -1.0))
         assert not any(node.visible for node in nodes.values())
         overlay._box.value = True
         overlay.update(None)

@@ -7,6 +7,7 @@ from visualization_msgs.msg import Marker
 
 from opspace_control.ros.middleware.conversions import numbers_of
 from opspace_control.ros.topics.collision_markers import SHAPES
+from opspace_control.view.contacts import segments
 
 
 class ShapeOverlay:
@@ -56,8 +57,11 @@ class ShapeOverlay:
     def _add(self, number, marker):
         base = self._robot.node(marker.header.frame_id) or ''
         name, color, size = f'{base}/collision_{number}', marker.color, marker.scale
-        look = {'color': tuple(round(255 * part) for part in (color.r, color.g, color.b)),
-                'opacity': color.a, 'visible': False, 'cast_shadow': False}
+        rgb = tuple(round(255 * part) for part in (color.r, color.g, color.b))
+        if marker.type == Marker.LINE_LIST:
+            return self._scene.add_line_segments(
+                name, segments(marker).astype(np.float32), rgb, line_width=2.0, visible=False)
+        look = {'color': rgb, 'opacity': color.a, 'visible': False, 'cast_shadow': False}
         if marker.type == Marker.CUBE:
             return self._scene.add_box(name, dimensions=(size.x, size.y, size.z), **look)
         if marker.type == Marker.CYLINDER:

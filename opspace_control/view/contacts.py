@@ -22,7 +22,7 @@ class Contacts:
         for namespace, width in (
                 (FORCES, 4.0), (CONES, 1.0), (SLIP, 6.0), (FOOTHOLDS, 3.0), (NEAR, 3.0)):
             markers = [marker for marker in message.markers if marker.ns == namespace]
-            lines = [_segments(marker) for marker in markers]
+            lines = [segments(marker) for marker in markers]
             self._show(namespace, width, np.concatenate(lines) if lines else np.zeros((0, 2, 3)), [
                 _color(marker) for marker, part in zip(markers, lines, strict=True) for _ in part])
 
@@ -46,7 +46,7 @@ class Contacts:
                              ((0, rest), (0, 0), (0, 0))).astype(np.uint8)
 
 
-def _segments(marker):
+def segments(marker):
     """Return the lines of a marker, (n, 2, 3), m."""
     if marker.type == Marker.SPHERE:
         place = marker.pose.position

@@ -15,8 +15,12 @@ from opspace_control.spatial.rotations import quaternion_from_matrix
 NEAR, SHAPES = 'near pairs', 'collision shapes'
 _LINE = 0.004  # m, thickness
 _EVERY = 1.0   # s, between two messages with shapes
-_PLANE = 4.0, 4.0, 0.002  # m, of what shows a half-space: a plate below its plane, and
-_NORMAL = 0.02, 0.02, 0.3  # m, a rod along its normal
+# What shows a half-space, m: half the length of a grid's lines, their distance, and a normal. A
+# plate would hide the other shapes behind it in the view.
+_HALF, _APART, _NORMAL = 2.0, 0.5, 0.3
+_LINES = [point_message(end) for x in np.arange(-_HALF, _HALF + _APART, _APART) for end in (
+    (x, -_HALF, 0.0), (x, _HALF, 0.0), (-_HALF, x, 0.0), (_HALF, x, 0.0))] + [
+    point_message(end) for end in ((0.0, 0.0, 0.0), (0.0, 0.0, _NORMAL))]
 _BLUISH = ColorRGBA(r=0.5, g=0.6, b=0.9, a=0.35)
 
 
@@ -25,8 +29,8 @@ class CollisionMarkers:
     The markers of a controller that keeps distances, in frames of links and the base frame.
 
     Lines are yellow, red where the bound is active. Shapes of links are locked to their frames. A
-    half-space is a plate of 4 m by 4 m below its plane, with a rod along its normal, where the
-    plane is nearest to the root link, or to the origin of the link that carries it.
+    half-space is a grid of 4 m by 4 m, with a line along its normal, where its plane is nearest to
+    the root link, or to the origin of the link that carries it.
     """
 
     def __init__(self, controller, cycle, frames):
@@ -64,6 +68,8 @@ class CollisionMarkers:
                     lifetime=3.0 * _EVERY, stamp=stamp)
                 fill_message(marker.pose, np.concatenate([
                     position + along * R[:, 2], quaternion_from_matrix(R)]))
+                if kind == Marker.LINE_LIST:
+                    marker.points = _LINES
                 if shape.link:
                     marker.header.frame_id = self._frames.named(shape.link)
                     marker.frame_locked = True
@@ -84,12 +90,11 @@ class CollisionMarkers:
 
 
 def _parts(shape):
-    """Yield kind of marker, size (3,), m, and place along z, m, of what shows a shape."""
+    """Yield kind of marker, size, m, and place along z, m, of what shows a shape."""
     if shape.kind == Kind.BOX:
         yield Marker.CUBE, shape.size, 0.0
     elif shape.kind == Kind.HALF_SPACE:
-        yield Marker.CUBE, _PLANE, -0.5 * _PLANE[2]
-        yield Marker.CYLINDER, _NORMAL, 0.5 * _NORMAL[2]
+        yield Marker.LINE_LIST, [_LINE], 0.0
     else:
         radius, length = (*shape.size, 0.0)[:2]
         wide = 2.0 * radius
