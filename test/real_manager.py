@@ -26,7 +26,7 @@ from std_msgs.msg import String
 
 from opspace_control import RobotState, library
 from opspace_control.model.urdf import urdf_text
-from opspace_control.ros.middleware.conversions import fill_message
+from opspace_control.ros.middleware.conversions import fill_message, nanoseconds
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.ros.parameters.robot import make_controller
@@ -81,8 +81,9 @@ class Manager:
         self.executor = rclpy.executors.SingleThreadedExecutor(context=self._context)
         self.executor.add_node(self.node)
         self.efforts, self.positions, self.seen, self.trips = {}, {}, [], []
-        self.stamps = []  # s, of what was seen
-        self.node.create_subscription(JointState, 'joint_states', self._on_states, 10)
+        self.stamps = []  # ns, of what was seen
+        # As many as may come while a test computes.
+        self.node.create_subscription(JointState, 'joint_states', self._on_states, 1000)
         self.node.create_subscription(
             String, f'{NAME}/trip', lambda message: self.trips.append(message.data), LATCHED)
         publisher = self.node.create_publisher(String, 'robot_description', LATCHED)
@@ -102,7 +103,7 @@ class Manager:
         self.efforts = dict(zip(message.name, message.effort, strict=False))
         self.positions = dict(zip(message.name, message.position, strict=False))
         self.seen.append(self.efforts)
-        self.stamps.append(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec)
+        self.stamps.append(nanoseconds(message.header.stamp))
 
     def close(self):
         for process in self.processes:
