@@ -257,6 +257,7 @@ def test_the_node_is_deactivated_while_there_are_no_cycles(robot, controller):
     assert 'it releases the robot in the next ones' in said
     assert 'The robot is released' not in said
     robot.wait_until(lambda: not robot.effort(controller.model.dof_names).any())
+    robot.wait_for('inactive')  # the manager does late what the node has asked for
     assert robot.transition('ACTIVATE')
     robot.wait_for('active')
     robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller)))
