@@ -159,22 +159,18 @@ def bound(entry, table, places, arguments):
     """
     Return a function of the numbers at these places, which calls with this table.
 
-    With a single number the call takes a quarter of the time.
+    The places follow each other: all numbers are written at once, in half of the time.
     """
-    numbers = (ctypes.c_double * len(table)).from_buffer(table)
-    address = ctypes.c_void_p(ctypes.addressof(table))
+    first, count = (places or [0])[0], len(places)
+    if places != [*range(first, first + count)]:
+        raise ValueError('Between the numbers of a bound kernel there is another argument.')
+    write, address = struct.Struct(f'{count}d').pack_into, ctypes.c_void_p(
+        ctypes.addressof(table))
+    offset = _NUMBERS.size * first
 
-    if len(places) == 1:
-        only = places[0]
-
-        def call(number):
-            numbers[only] = number
-            return entry(address)
-    else:
-        def call(*given):
-            for place, number in zip(places, given, strict=True):
-                numbers[place] = number
-            return entry(address)
+    def call(*numbers):
+        write(table, offset, *numbers)
+        return entry(address)
 
     call.arguments = arguments  # their memory is needed
     return call
