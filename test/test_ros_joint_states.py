@@ -132,10 +132,10 @@ def test_numbers_are_found_where_they_are(stream):
     opened = [reader.open(serialize_message(message)) for message in stream]
     for message, found in zip(stream, opened, strict=True):
         assert found.stamp == nanoseconds(message.header.stamp)
-        assert found.names == message.name
-        assert found.positions.tobytes() == message.position.tobytes()
-        assert found.velocities.tobytes() == message.velocity.tobytes()
-    assert opened[1].names is opened[0].names, 'it has been deserialized'
+        assert found.like.name == message.name
+        assert found.numbers[0].tobytes() == message.position.tobytes()
+        assert found.numbers[1].tobytes() == message.velocity.tobytes()
+    assert opened[1].like.name is opened[0].like.name, 'it has been deserialized'
 
 
 @given(streams(), streams())
@@ -144,22 +144,22 @@ def test_another_publisher_is_not_taken_for_the_last_one(one, other):
     reader = JointStateReader(KinematicTree.from_urdf(ROBOT))
     for message in (*one, *other, one[0]):
         found = reader.open(serialize_message(message))
-        assert found.names == message.name
-        assert found.positions.tobytes() == message.position.tobytes()
-        assert found.velocities.tobytes() == message.velocity.tobytes()
+        assert found.like.name == message.name
+        assert found.numbers[0].tobytes() == message.position.tobytes()
+        assert found.numbers[1].tobytes() == message.velocity.tobytes()
 
 
 def test_what_is_between_fields_is_no_matter(reader):
     """Some middleware leaves there what was in memory."""
     data = joint_state({'j1': 1.0, 'j2': 2.0, 'j3': 3.0})
-    names = reader.open(data).names
+    names = reader.open(data).like.name
     end_of_name = data.index(b'j1') + 3
     assert end_of_name % 4, 'there is nothing between'
     other = bytearray(data)
     other[end_of_name] ^= 0xff
     opened = reader.open(bytes(other))
-    assert opened.names is names
-    assert opened.positions.tolist() == [1.0, 2.0, 3.0]
+    assert opened.like.name is names
+    assert opened.numbers[0].tolist() == [1.0, 2.0, 3.0]
 
 
 def swapped(data, places):
@@ -184,9 +184,9 @@ def test_the_other_byte_order_is_not_read_as_ours(reader):
         first = reader.open(message(0.0, 0.0))
     except RosInterfaceError:
         pytest.skip('this middleware reads its own byte order only')
-    assert first.names == ['a', 'b']
+    assert first.like.name == ['a', 'b']
     opened = reader.open(message(1.0, 2.0))
-    assert opened.positions.tolist() == [1.0, 2.0]
+    assert opened.numbers[0].tolist() == [1.0, 2.0]
 
 
 def test_what_is_no_message_says_so(reader):
@@ -197,18 +197,18 @@ def test_what_is_no_message_says_so(reader):
 
 def test_what_is_no_message_changes_nothing(reader):
     data = joint_state({'j1': 1.0, 'j2': 2.0, 'j3': 3.0})
-    names = reader.open(data).names
+    names = reader.open(data).like.name
     with pytest.raises(RosInterfaceError):
         reader.open(DAMAGED)
-    assert reader.open(data).names is names
+    assert reader.open(data).like.name is names
 
 
 def test_two_publishers_in_turn_are_both_known(reader):
     one, other = (joint_state(dict.fromkeys(names, 0.0)) for names in (
         ('j1', 'j2', 'j3'), ('j3', 'j2', 'j1')))
-    names = [reader.open(data).names for data in (one, other)]
+    names = [reader.open(data).like.name for data in (one, other)]
     for data, known in zip((one, other, one, other), names * 2, strict=True):
-        assert reader.open(data).names is known
+        assert reader.open(data).like.name is known
 
 
 @pytest.mark.parametrize('other', [
@@ -223,6 +223,6 @@ def test_what_differs_is_seen_although_it_is_as_long(reader, other):
     first = reader.open(serialize_message(message()))
     changed = message(**other)
     found = reader.open(serialize_message(changed))
-    assert found.names is not first.names
-    assert found.names == changed.name
-    assert found.velocities.tolist() == changed.velocity.tolist()
+    assert found.like.name is not first.like.name
+    assert found.like.name == changed.name
+    assert found.numbers[1].tolist() == changed.velocity.tolist()

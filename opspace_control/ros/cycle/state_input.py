@@ -195,7 +195,7 @@ class StateInput(AcceptedState):
             self._odometry.forget()
 
     def open(self, data):
-        """Return a serialized JointState as an OpenedJointState; None for anything else."""
+        """Return a serialized JointState as an OpenedMessage; None for anything else."""
         try:
             return self._reader.open(data)
         except RosInterfaceError:
@@ -207,7 +207,7 @@ class StateInput(AcceptedState):
 
     def take(self, opened, now, judge=None):
         """
-        Read and check an OpenedJointState that arrived at the steady time ``now``, s.
+        Read and check an opened JointState that arrived at the steady time ``now``, s.
 
         ``judge`` is that of `accept`.
 
@@ -224,7 +224,7 @@ class StateInput(AcceptedState):
 
     def read(self, opened, now):
         """
-        Return q and v of an OpenedJointState, or None, why it is none, and what joints to `see`.
+        Return q and v of an opened JointState, or None, why it is none, and what joints to `see`.
 
         These are None unless the odometry is at fault.
         """

@@ -3,7 +3,6 @@
 """Messages of joints: states, effort commands and trajectories."""
 
 import array
-from typing import NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -18,15 +17,6 @@ from opspace_control.ros.middleware.serialized import MessageReader, MessageWrit
 from opspace_control.tasks.trajectory import JointTrajectory
 
 
-class OpenedJointState(NamedTuple):
-    """A JointState: stamp, ns, names, positions, rad or m, velocities, rad/s or m/s; read only."""
-
-    stamp: int
-    names: list
-    positions: np.ndarray
-    velocities: np.ndarray
-
-
 class JointStateReader:
     """
     Read positions and velocities out of serialized JointState messages.
@@ -34,7 +24,8 @@ class JointStateReader:
     Joints are matched by name (``model.dof_names``) in any order; further joints are ignored. The
     order is found once and kept while the publisher keeps it, so that a message costs a few
     comparisons of bytes and two gathers. A ``model`` with dofs that a JointState cannot have is a
-    RosInterfaceError: those of a floating base aside, all have a coordinate of their own.
+    RosInterfaceError: those of a floating base aside, all have a coordinate of their own. Messages
+    are opened by ``open``, that of a `MessageReader`.
     """
 
     def __init__(self, model):
@@ -45,31 +36,35 @@ class JointStateReader:
                 raise RosInterfaceError(
                     f"'{name}' cannot be given by a JointState.", joint=name,
                     cure='Use joints of one degree of freedom, and floating_base for the base.')
-        self._reader = MessageReader(JointState)
-        self._names = None
+        self.open = MessageReader(JointState).open
+        self._names = self._places = None  # of the message before
         self._from = np.zeros(len(self._wanted), dtype=np.intp)
-
-    def open(self, data):
-        """Return a serialized JointState, bytes, as OpenedJointState; raises as `open_message`."""
-        opened = self._reader.open(data)
-        positions, velocities, _ = opened.numbers
-        return OpenedJointState(opened.stamp, opened.like.name, positions, velocities)
 
     def read(self, opened):
         """
-        Return the positions and velocities of an OpenedJointState, in the order of the model.
+        Return the positions and velocities of an opened JointState, in the order of the model.
 
         A missing joint, or arrays of different lengths, are a RosInterfaceError.
         """
-        _, names, positions, velocities = opened
+        if opened.places is not self._places:
+            self._find(opened)
+        return opened.values[self._positions], opened.values[self._velocities]
+
+    def _find(self, opened):
+        """Find the numbers of the joints in messages of the layout of this one."""
+        self._places = None
+        names = opened.like.name
         if names is not self._names and names != self._names:
             self._match(names)
+        positions, velocities, _ = opened.numbers
         if not len(positions) == len(velocities) == len(names):
             raise RosInterfaceError(
                 f'The joint state names {len(names)} joints but has {len(positions)} positions '
                 f'and {len(velocities)} velocities.',
                 cure='Its publisher must give all three with one length.')
-        return positions[self._from], velocities[self._from]
+        self._positions, self._velocities = (
+            place.start + self._from for place in opened.places[:2])
+        self._places = opened.places
 
     def _match(self, names):
         self._names = None

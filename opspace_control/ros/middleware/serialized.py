@@ -10,7 +10,7 @@ is used if rclpy finds another stamp and other numbers where this module writes 
 """
 
 import struct
-from typing import NamedTuple
+from itertools import accumulate, pairwise
 
 import numpy as np
 from rclpy.serialization import deserialize_message, serialize_message
@@ -36,17 +36,24 @@ def open_message(data, kind):
             cure='Its publisher sends damaged messages, or those of another type.') from error
 
 
-class OpenedMessage(NamedTuple):
+class OpenedMessage:
     """
-    A message's stamp, ns, its arrays of numbers, and a message that equals it in all else.
+    A message's ``stamp``, ns, its numbers, and a message that it is ``like`` in all else.
 
     Numbers of double precision that follow each other are one array, and so is each sequence of
-    them. They may be read only. A message without a time has the stamp None.
+    them: ``values`` has all, each array at one of the ``places``, slices. They may be read only. A
+    message without a time has the stamp None.
     """
 
-    stamp: int | None
-    numbers: list
-    like: object
+    __slots__ = ('like', 'places', 'stamp', 'values')
+
+    def __init__(self, stamp, values, places, like):
+        self.stamp, self.values, self.places, self.like = stamp, values, places, like
+
+    @property
+    def numbers(self):
+        """The arrays of numbers, a list."""
+        return [self.values[place] for place in self.places]
 
 
 class MessageReader:
@@ -65,7 +72,7 @@ class MessageReader:
         fields = _Fields(message)
         if fields.are_in(data, message):
             self._layouts = [_Layout(data, message, fields), *self._layouts][:_PUBLISHERS]
-        return OpenedMessage(fields.time, fields.arrays(), message)
+        return OpenedMessage(fields.time, np.array(fields.numbers), fields.parts(), message)
 
 
 class MessageWriter:
@@ -105,10 +112,10 @@ class _Fields:
         self.constants, self.fixed = [], [slice(0, _FIRST_FIELD)]
         self._add_message(message)
 
-    def arrays(self):
-        """Return the numbers, an array of each place."""
-        counts = [(place.stop - place.start) // 8 for place in self.places]
-        return np.split(np.array(self.numbers), np.cumsum(counts)[:-1])
+    def parts(self):
+        """Return the slices of the numbers that are those of the places."""
+        edges = accumulate((place.stop - place.start for place in self.places), initial=0)
+        return [slice(start // 8, stop // 8) for start, stop in pairwise(edges)]
 
     def are_in(self, data, message):
         """Return whether rclpy finds other times and numbers where they are written in ``data``."""
@@ -176,10 +183,12 @@ class _Layout:
         self._numbers = slice(_FIRST_FIELD, _FIRST_FIELD + (len(data) - _FIRST_FIELD) // 8 * 8)
         self._places = [slice((place.start - _FIRST_FIELD) // 8, (place.stop - _FIRST_FIELD) // 8)
                         for place in fields.places]
-        varying = [*([fields.stamp] if fields.stamp else []), *fields.places]
-        starts, stops = [0, *(place.stop for place in varying)], [place.start for place in varying]
-        self._between = [(data[start:stop], start)
-                         for start, stop in zip(starts, [*stops, len(data)], strict=True)]
+        parts, end = [], 0
+        for place in (*([fields.stamp] if fields.stamp else []), *fields.places):
+            parts.append(f'{place.start - end}s{place.stop - place.start}x')
+            end = place.stop
+        self._between = struct.Struct(f'={"".join(parts)}{len(data) - end}s').unpack
+        self._constant = self._between(data)
         mask = bytearray(len(data))
         for place in fields.fixed:
             mask[place] = b'\xff' * (place.stop - place.start)
@@ -188,12 +197,8 @@ class _Layout:
 
     def fits(self, data):
         """Return whether a message differs from that one in nothing but stamp and numbers."""
-        if len(data) != self._size:
-            return False
-        for part, start in self._between:
-            if not data.startswith(part, start):
-                return self._fixed_part(data) == self._fixed
-        return True
+        return len(data) == self._size and (
+            self._between(data) == self._constant or self._fixed_part(data) == self._fixed)
 
     def open(self, data):
         """Return such a message as an OpenedMessage."""
@@ -201,8 +206,8 @@ class _Layout:
         if self._stamp:
             sec, nanosec = _STAMP.unpack_from(data, self._stamp.start)
             stamp = 1_000_000_000 * sec + nanosec
-        numbers = np.frombuffer(data[self._numbers])
-        return OpenedMessage(stamp, [numbers[place] for place in self._places], self._like)
+        return OpenedMessage(
+            stamp, np.frombuffer(data[self._numbers]), self._places, self._like)
 
     def _fixed_part(self, data):
         """Return what stays the same, as one great number."""
