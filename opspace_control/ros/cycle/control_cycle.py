@@ -27,6 +27,7 @@ class ControlCycle(RobotCycle):
         self._step = self.servo.step
         self._law = [controller._cycle[name] for name in (
             'limited', 'unsolved', 'levels_skipped', 'attained', 'least_eigenvalue')]
+        self.exerted = self.servo.exerted.copy()
         self._output = CommandOutput(self.servo, command, publish)
         self.reset()
 
@@ -46,9 +47,12 @@ class ControlCycle(RobotCycle):
         fault, before = None, self._trip.item()
         try:
             self._state_input.take(opened, now, self._judge)
-            self.observe()
+            self.exerted[:] = self.servo.exerted
+            if self.observes_first:
+                self.observe()
         except SafetyError as error:
             fault = error
+        observes = not (fault or self.observes_first)
 
         def prepare(done):
             nonlocal before
@@ -60,12 +64,15 @@ class ControlCycle(RobotCycle):
             done = self.servo.control(now, NUMBER_OF[fault.trip] if fault else NO_TRIP, prepare)
         except SafetyError as error:  # of a goal that moves
             fault, done = error, BRAKED
-        if done == EARLY:
-            return
-        if self._numbers['fault'].item() != NO_TRIP:
-            self._report(fault or self._error_of_effort(), before, self._numbers['news'].item())
-        self._output.publish()
-        self._tell(now, opened)
+        if done != EARLY:
+            if self._numbers['fault'].item() != NO_TRIP:
+                self._report(fault or self._error_of_effort(), before,
+                             self._numbers['news'].item())
+            self._output.publish()
+        if observes:
+            self.observe()
+        if done != EARLY:
+            self._tell(now, opened)
 
     def watch(self):
         """Check the age of the last state; to be called often, by a steady clock."""

@@ -27,12 +27,14 @@ class RobotCycle:
         self.servo = servo
         self.supervisor = servo.supervisor  # the active trip
         self.ramps = servo.ramps  # of gains and activations
-        self.exerted = servo.exerted  # commanded, without those that overcome friction
+        # Commanded before the last state, without those that overcome friction.
+        self.exerted = servo.exerted
         self._numbers, self._trip = servo.numbers, servo.supervisor.records['trip']
         self.feedback_period = 0.0  # s, 0 for never
         self.feedback = None        # called with the stamp of the state
         self.simulated_time = lambda: None  # returns the time of /clock, ns, if the node uses it
-        self.observe = lambda: None  # called after each accepted state, before the next command
+        self.observe = lambda: None  # called for each accepted state
+        self.observes_first = False  # whether before its command, as it may trip; else after it
         self.move_goals = None      # called with the time of the state, ns, before each cycle
         # Makes the present pose every goal; called with whether control was interrupted.
         self.clear_goals = lambda interrupted: servo.controller.hold()

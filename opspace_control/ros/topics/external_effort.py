@@ -25,10 +25,10 @@ class ExternalEffort(Part):
     """
     The `MomentumObserver` of the node, and its topics.
 
-    It learns of each accepted state before the next command, with the efforts sent since the last
-    one, without those that overcome friction. After a gap of the states of more than `LONGEST_LEAP`
-    it begins anew. A residual beyond the threshold of a joint is a collision: it is logged, and
-    with a ``reaction`` it trips.
+    It learns of each accepted state, with the efforts sent since the last one, without those that
+    overcome friction. After a gap of the states of more than `LONGEST_LEAP` it begins anew. A
+    residual beyond the threshold of a joint is a collision: it is logged, and with a ``reaction``
+    it trips. Without one the observer learns of a state after its command, which so is not late.
     """
 
     def __init__(self, frames, *common):
@@ -72,6 +72,7 @@ class ExternalEffort(Part):
         self._detects = np.isfinite(self._thresholds).any()
         self._collides = self._collides and self._detects
         self._reaction = _REACTIONS[parameters['observer.reaction']]
+        self._cycle.observes_first = bool(self._detects and self._reaction)
 
     def _observe(self):
         if not self._is_on:
