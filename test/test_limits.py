@@ -27,6 +27,7 @@ from opspace_control.control.limits.kinds import (
     GRAVITY_TORQUE,
     KIND_TABLE,
     MOTION,
+    PARTING,
     QUANTITIES,
     check_kinds,
 )
@@ -100,13 +101,13 @@ def one_of_each():
     limits.reason = 2, 0  # position, acceleration
     contacts = Fields(bounds=np.array([[1.0], [20.0]]), direction=np.eye(6)[2:3],
                       force=np.array([0.0, 0.0, 30.0, 0.0, 0.0, 0.0]))
-    distances = Fields(least=np.array([-2.0]), gradient=np.array([[2.0, 4.0]]))
+    distances = Fields(least=np.array([[-2.0], [-1.0]]), gradient=np.array([[2.0, 4.0]]))
     return Fields(
         bounds=Fields(joints=limits, efforts=np.array([3.0, 3.0])), robot=Fields(
             nodes=nodes, collision=Fields(count=np.array([1]))),
         scratch=Fields(bounded=Fields(contacts=contacts, distances=distances,
                                       gravity_gradient=np.array([[2.0, 10.0], [0.0, 0.0]]))),
-        memory=Fields(bound_active=np.zeros(4 * 2 + 1 + 1 + 1), near_pairs=np.zeros(1)),
+        memory=Fields(bound_active=np.zeros(4 * 2 + 1 + 1 + 2), near_pairs=np.zeros(1)),
         cycle=Fields(force_share=0.5, distance_braking=8.0, least_mobility=0.0981))
 
 
@@ -118,7 +119,7 @@ def test_each_kind_of_bound_has_its_number_its_value_its_unit_and_its_bounds():
         EFFORT: (1.5, 3.0, -3.0, 3.0), MOTION: (0.5, 5.0, -4.0, np.inf),
         GRAVITY_TORQUE: (3.5, 7.0, -np.inf, 6.0), BRAKING: (0.5, 5.0, -np.inf, 5.0),
         CONTACT_FORCE: (30.0, pytest.approx(100.0), 1.0, 20.0), FORCE_SHARE: (0.5, 1.0, 0.0, 1.0),
-        DISTANCE: (2.0, 8.0, -2.0, np.inf)}
+        DISTANCE: (2.0, 8.0, -2.0, np.inf), PARTING: (2.0, 8.0, -1.0, np.inf)}
     numbers = [bound_number(data, kind, k)
                for kind in range(ALL_KINDS) for k in range(count_bounds(data, kind))]
     assert numbers == list(range(data.memory.bound_active.size))

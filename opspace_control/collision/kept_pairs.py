@@ -10,6 +10,7 @@ still: it turns and moves with them, and only its margin of speed is new.
 import math
 
 from opspace_control.collision.body_pairs import STILL
+from opspace_control.collision.cores import find_point_of_action
 from opspace_control.collision.speeds import body_velocity, world_velocity
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.braking import braking_speed
@@ -44,8 +45,30 @@ def keep_urgent(near, count, last, likely):
 
 
 @inlined
-def complete(a, b, k, feature, bound_share, braking, states, found):
+def move_points(a, b, zone, line, found):
+    """
+    Move the nearest points of shapes that overlap, across the normal, towards a line of action.
+
+    Those of an overlap are where the shapes would part last, and jump between corners when flat
+    faces turn: features of them are no help, since these are nearer to other faces. From a depth of
+    the ``zone`` on, m, the points are on the line of `find_point_of_action`. ``line`` is scratch.
+    """
+    find_point_of_action(a, b, line)
+    part, along, n, points = min(-found.distance / zone, 1.0), 0.0, found.normal, found.points
+    for r in range(3):
+        line[0, r] -= points[0, r]
+        along += n[r] * line[0, r]
+    for r in range(3):
+        way = part * (line[0, r] - along * n[r])
+        points[0, r] += way
+        points[1, r] += way
+
+
+@inlined
+def complete(a, b, k, feature, bound_share, braking, states, collision, found):
     """Write which pair a near one is, what the motion of the world does to it, and its speeds."""
+    if found.distance < 0.0 and collision.zone[0] > 0.0:
+        move_points(a, b, collision.zone[0], collision.scratch.line, found)
     found.pair, found.feature, found.nodes[0], found.nodes[1] = k, feature, a.node, b.node
     points, normal = found.points, found.normal
     found.world_rate = (world_velocity(a, points[0], normal) - world_velocity(b, points[1], normal))
@@ -69,6 +92,16 @@ def write_reached(pair, search, braking, found):
 
 
 @inlined
+def share_by_distance(least, zone, braking):
+    """
+    Return the share in bounds that features have by the least distance, m, from 0 to 1.
+
+    It is 1 between shapes that touch and those further apart than the margin by the ``zone``, m.
+    """
+    return max(min(2.0 - (least - braking.margin) / zone, 1.0 + least / zone, 1.0), 0.0)
+
+
+@inlined
 def reach_of_features(least, zone, speed, braking, most):
     """
     Return how much further than the least distance features may be with margins below ``most``, m.
@@ -76,9 +109,10 @@ def reach_of_features(least, zone, speed, braking, most):
     Their share falls with that, so their bounds are wider. Below 0 for none. ``speed`` is how fast
     their distances may decrease at most, m/s.
     """
+    share = share_by_distance(least, zone, braking)
     allowed, _ = braking_speed(least - braking.margin, braking.acceleration, braking.approach_rate)
     wider = max(most + speed - allowed, 0.0) * braking.return_rate / braking.acceleration
-    return zone * (1.0 - 1.0 / (min(2.0 - least / zone, 1.0) * math.sqrt(1.0 + wider)))
+    return zone * (1.0 - 1.0 / (share * math.sqrt(1.0 + wider)))
 
 
 @inlined
@@ -125,7 +159,7 @@ def is_known(pair, path, speed, collision, braking, most):
             stored + pair.known[1] - pair.known[0] > collision.found.shape[1]):
         return False
     least = collision.found[1 - (searches & 1), pair.known[0]].distance
-    return zone == 0.0 or least >= 2.0 * zone or (
+    return zone == 0.0 or share_by_distance(least, zone, braking) == 0.0 or (
         reach_of_features(least, zone, speed, braking, most) <= pair.known_reach)
 
 
@@ -134,7 +168,7 @@ def keep_known(k, states, collision, braking, search):
     """Keep what is known of pair k as far as it is urgent, as `keep_features`."""
     pair, near, (count, last, most, likely) = collision.pairs[k], collision.near, search
     a, b, before = collision.shapes[pair.first], collision.shapes[pair.second], pair.known[0]
-    R, p, half, at = b.R, b.p, collision.known[0] & 1, collision.known[1]
+    R, p, half, at, share = b.R, b.p, collision.known[0] & 1, collision.known[1], 1.0
     for i in range(pair.known[1] - before):
         known, found = collision.found[1 - half, before + i], near[count]
         collision.found[half, at + i] = known
@@ -144,9 +178,11 @@ def keep_known(k, states, collision, braking, search):
             rotate(R, known.points[side], found.points[side])
             for r in range(3):
                 found.points[side, r] += p[r]
-        complete(a, b, k, known.feature, known.bound_share, braking, states, found)
+        complete(a, b, k, known.feature, share * known.bound_share, braking, states, collision,
+                 found)
         if i == 0:
             write_reached(pair, collision.known[0], braking, found)
+            share = share_by_distance(found.distance, collision.zone[0], braking)
         if not found.speed_margin >= (most if known.feature > 0 or known.distance <= pair.influence
                                       else min(most, braking.always)):
             count, last, most = keep_urgent(near, count, last, likely)

@@ -33,6 +33,7 @@ from opspace_control.collision.kept_pairs import (
     keep_known,
     keep_urgent,
     reach_of_features,
+    share_by_distance,
     store,
     store_pair,
     write_reached,
@@ -54,10 +55,10 @@ _SAME = 1e-6
 @inlined
 def share_of(feature, least, zone):
     """
-    Return the share of a feature in bounds, from 0 to 1, as ``NEAR_PAIR.bound_share``.
+    Return the share of a feature in bounds by its distance from the least one, from 0 to 1.
 
-    It is 0 from the ``zone`` beyond the least distance on, and from twice the zone on. A feature
-    whose points are the nearest ones has none: its row would be that of the whole shapes again.
+    It is 0 from the ``zone`` beyond that on. A feature whose points are the nearest ones has none:
+    its row would be that of the whole shapes again.
     """
     apart = 0.0
     for r in range(3):
@@ -65,8 +66,7 @@ def share_of(feature, least, zone):
                     abs(feature.points[1, r] - least.points[1, r]))
     if apart < _SAME:
         return 0.0
-    return min(1.0 - (feature.distance - least.distance) / zone, 1.0) * (
-        min(2.0 - least.distance / zone, 1.0))
+    return min(1.0 - (feature.distance - least.distance) / zone, 1.0)
 
 
 @called
@@ -126,7 +126,8 @@ def keep_feature(k, feature, a, b, collision, states, braking, search):
     if bound_share > 0.0:
         if is_stored(collision.pairs[k], collision):
             store(collision.pairs[k], feature, bound_share, near[count], collision)
-        complete(a, b, k, feature, bound_share, braking, states, near[count])
+        bound_share *= share_by_distance(least.distance, collision.zone[0], braking)
+        complete(a, b, k, feature, bound_share, braking, states, collision, near[count])
         if near[count].speed_margin < most:
             count, last, most = keep_urgent(near, count, last, likely)
     return count, last, most
@@ -198,7 +199,7 @@ def look_at(k, both, speed, motion, states, collision, braking, search):
     if may_wait(gap, limit, speed, braking, most):
         pair.clear = gap + path  # NaN is not, and stays visible
         return count, last, most
-    if pair.within < math.inf and pair.clear - path >= 2.0 * zone and moves_across(
+    if pair.within < math.inf and pair.clear - path >= braking.margin + 2.0 * zone and moves_across(
             pair, path, a, b, one, motion, limit, braking, most):
         return count, last, most
     found = near[count]
@@ -210,13 +211,13 @@ def look_at(k, both, speed, motion, states, collision, braking, search):
             pair.normal[r] = found.normal[r]
     if both.still:
         store_pair(pair, path, found, collision)
-    complete(a, b, k, 0, 1.0, braking, states, found)
-    write_reached(pair, collision.known[0], braking, found)
     least[0] = found
+    complete(a, b, k, 0, 1.0, braking, states, collision, found)
+    write_reached(pair, collision.known[0], braking, found)
     if not found.speed_margin >= (
             most if found.distance <= limit else min(most, braking.always)):
         count, last, most = keep_urgent(near, count, last, likely)
-    if zone > 0.0 and least[0].distance < 2.0 * zone:
+    if zone > 0.0 and share_by_distance(least[0].distance, zone, braking) > 0.0:
         return keep_features(k, speed, collision, states, braking, (count, last, most, likely))
     return count, last, most
 

@@ -28,6 +28,7 @@ from opspace_control.control.limits.kinds import (
     JOINT_FORCE,
     KINDS,
     MOTION,
+    PARTING,
     quantity_of,
 )
 from opspace_control.control.limits.limit_law import is_limited
@@ -47,16 +48,16 @@ def count_bounds(data, kind):
         return data.bounds.joints.size
     if kind == CONTACT_FORCE:
         return data.scratch.bounded.contacts.bounds.shape[1]
-    return data.robot.collision.count[0] if kind == DISTANCE else 1
+    return 1 if kind == FORCE_SHARE else data.robot.collision.count[0]
 
 
 @inlined
 def bound_number(data, kind, k):
     """Return the number of the k-th bound of a kind: of joint k, of a contact, of near pair k."""
     last, near = data.memory.bound_active.size, data.memory.near_pairs.size
-    if kind == DISTANCE:
-        return last - near + k
-    return last - near - 1 if kind == FORCE_SHARE else kind * data.bounds.joints.size + k
+    if kind in (DISTANCE, PARTING):
+        return last + (kind - ALL_KINDS) * near + k
+    return last - 2 * near - 1 if kind == FORCE_SHARE else kind * data.bounds.joints.size + k
 
 
 @inlined
@@ -73,7 +74,7 @@ def bounds_of(data, kind, k):
         bounds = data.scratch.bounded.contacts.bounds
         return bounds[0, k], bounds[1, k]
     if quantity == DISTANCE_ACCELERATION:
-        return data.scratch.bounded.distances.least[k], math.inf
+        return data.scratch.bounded.distances.least[kind - DISTANCE, k], math.inf
     if quantity == APPLIED_SHARE:
         return 0.0, 1.0
     limit = data.bounds.joints[k]

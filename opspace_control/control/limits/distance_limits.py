@@ -9,7 +9,8 @@ from opspace_control.collision import CollisionModel
 from opspace_control.control.limits.joint_limits import limit_number
 from opspace_control.errors import ControlError
 
-# Features that are further than the nearest points of two shapes by less than this have rows, m.
+# Features that are further than the nearest points of two shapes by less than this have rows, m;
+# down to a depth of this, where shapes overlap.
 FEATURE_ZONE = 0.03
 # Pairs whose second rate of the distance cannot come near its bound count for nothing, m/s²; those
 # that need half of it count in full, so that no bound becomes active at once.
@@ -27,8 +28,9 @@ class DistanceLimits:
     Least distances of the links from each other and from what else there is.
 
     A pair of shapes never approaches faster than ``acceleration`` can stop it at its margin, by the
-    law of `JointLimits`, at whatever distance it has to begin to brake.
-    They are above tasks and posture; limits of joints' motion are on the same level.
+    law of `JointLimits`, at whatever distance it has to begin to brake; within its margin it comes
+    no nearer, and parts. They are above tasks and posture; limits of joints' motion are on the same
+    level.
 
     With a gain η, ``repulsion``, the pair has the potential ``½ η (1/ρ − 1/ρ₀)²`` of [K86], too, at
     distances ρ below ρ₀, ``repulsion_influence``. Its forces move the joints in the null space of
@@ -45,9 +47,9 @@ class DistanceLimits:
         Distance up to which `near_pairs` of a controller tells a pair, m; nothing else depends on
         it.
     acceleration : float
-        That the pair can always brake with, m/s², 1000 at most.
+        That the pair can always brake with, and parts with, m/s², 1000 at most.
     parting_speed : float
-        At which pairs that are nearer than the margin part, m/s.
+        At which pairs that are nearer than the margin part at most, m/s.
     capacity : int
         How many pairs of shapes and features may be near at once; of more, those that have to brake
         first count.

@@ -8,6 +8,9 @@ that are nearest, n being the unit vector from the second to the first. So its s
 of these points, ``∇d · q̈ + n · (J̇_a − J̇_b) q̇``, and what their motion over the shapes adds, of
 second order in the velocity. The bound leaves that out: e m/s² of it change the speed of approach
 by e over ``return_rate``.
+
+A pair within its margin has two bounds: it comes no nearer, and it parts. The second is soft, for
+pairs may have to part in directions that contradict each other.
 """
 
 import math
@@ -33,7 +36,7 @@ _LEAST_GRADIENT = 1e-3
 class Distances(NamedTuple):
     """Bounds of the distances of near pairs, d at most."""
 
-    least: np.ndarray = 'd'  # ``∇d · q̈`` at least, m/s²
+    least: np.ndarray = '2 d'  # ``∇d · q̈`` at least: to come no nearer, and to part, m/s²
     gradient: np.ndarray = 'd nv'  # ∇d
     attainable: np.ndarray = 'd'  # greatest ``∇d · q̈``, m/s²; 0: no joint parts the pair
     motion: np.ndarray = '2 6'  # velocity and acceleration of a point
@@ -92,22 +95,28 @@ def distance_rates(states, pair, motion):
 
 
 @inlined
-def least_acceleration(cycle, distance, rate, bound_share, attainable):
+def least_acceleration(cycle, gap, rate):
     """
     Return the least second rate of a distance that lets the pair stop at its margin, m/s².
 
-    The law of `bound_acceleration` from below; within the margin the pair parts slowly, and from
-    rest with no more than the ``attainable`` acceleration. The bound of a feature is wider by
-    ``a (1/bound_share² − 1)``, as all bounds are by ``keep``.
+    The law of `bound_acceleration` from below; ``gap`` is how far it is from the margin, m. Within
+    the margin it comes no nearer.
     """
-    a = cycle.distance_braking
-    fastest, slope = braking_speed(distance - cycle.distance_margin, a, cycle.approach_rate)
-    parting_speed = min(cycle.parting_speed, attainable / cycle.return_rate)
-    if fastest < -parting_speed:
-        fastest, slope = -parting_speed, 0.0
-    part = bound_share * cycle.keep
-    wider = (1.0 / (part * part) - 1.0) * a
-    return -cycle.return_rate * (fastest + rate) - slope * rate - wider
+    fastest, slope = braking_speed(max(gap, 0.0), cycle.distance_braking, cycle.approach_rate)
+    return -cycle.return_rate * (fastest + rate) - slope * rate
+
+
+@inlined
+def parting_acceleration(cycle, gap, rate, attainable):
+    """
+    Return the least second rate of a distance within its margin that lets the pair part, m/s².
+
+    At `parting_speed` or slower, from rest with no more than the braking acceleration and what is
+    ``attainable``, m/s².
+    """
+    speed = min(-cycle.approach_rate * gap, cycle.parting_speed)
+    return min(cycle.return_rate * (speed - rate), max(-cycle.return_rate * rate, 0.0) + min(
+        cycle.distance_braking, attainable))
 
 
 @inlined
@@ -132,8 +141,9 @@ def number_of(pair):
 
 
 def active_pairs(memory):
-    """Return the part of ``bound_active`` that is of near pairs, (d,); it is no copy."""
-    return memory.bound_active[memory.bound_active.size - memory.near_pairs.size:]
+    """Return the part of ``bound_active`` that is of near pairs, (2, d); it is no copy."""
+    near = memory.near_pairs.size
+    return memory.bound_active[memory.bound_active.size - 2 * near:].reshape(2, near)
 
 
 @called
@@ -145,21 +155,23 @@ def follow_pairs(collision, memory, scratch):
     """
     near, count = collision.near, collision.count[0]
     bound_state, pairs, active = memory.bound_state, memory.near_pairs, memory.bound_active
-    levels, first = bound_state.shape[0], bound_state.shape[1] - pairs.size
-    before = old = 0
+    levels, before = bound_state.shape[0], 0
     while before < pairs.size and pairs[before] >= 0:
-        for level in range(levels):
-            scratch[level, before] = bound_state[level, first + before]
-        scratch[levels, before] = active[first + before]
         before += 1
-    for s in range(max(before, count)):
-        number = number_of(near[s]) if s < count else -1
-        while old < before and pairs[old] < number:
-            old += 1
-        there = old < before and pairs[old] == number
-        for level in range(levels):
-            bound_state[level, first + s] = scratch[level, old] if there else 0
-        active[first + s] = scratch[levels, old] if there else 0
+    for kind in range(2):
+        first, old = bound_state.shape[1] - (2 - kind) * pairs.size, 0
+        for s in range(before):
+            for level in range(levels):
+                scratch[level, s] = bound_state[level, first + s]
+            scratch[levels, s] = active[first + s]
+        for s in range(max(before, count)):
+            number = number_of(near[s]) if s < count else -1
+            while old < before and pairs[old] < number:
+                old += 1
+            there = old < before and pairs[old] == number
+            for level in range(levels):
+                bound_state[level, first + s] = scratch[level, old] if there else 0
+            active[first + s] = scratch[levels, old] if there else 0
     for s in range(max(before, count)):
         pairs[s] = number_of(near[s]) if s < count else -1
 
@@ -169,18 +181,23 @@ def bound_distances(collision, cycle, states, bounded, a):
     """
     Write the bounds of the distances of near pairs, ``∇d · q̈ ≥ least``, after `find_distances`.
 
-    A pair that no joint parts has none: it would take all other bounds away. The bodies move as the
+    A pair that no joint parts has none: it would take all other bounds away. That of a feature is
+    wider by ``a (1/bound_share² − 1)``, as all bounds are by ``keep``. The bodies move as the
     reference acceleration a (nv,) demands, without responses of passive joints. The cycle without
     limits has no ``collision``.
     """
     if collision is not None:
         near, distances = collision.near, bounded.distances
         for s in range(collision.count[0]):
-            distances.least[s] = -math.inf
+            least, gap = distances.least[:, s], near[s].distance - cycle.distance_margin
+            least[0] = least[1] = -math.inf
             if distances.attainable[s] == 0.0:
                 continue
             rate, acceleration = distance_rates(states, near[s], distances.motion)
             acceleration -= dot_product(distances.gradient[s], a, a.size)
-            distances.least[s] = least_acceleration(
-                cycle, near[s].distance, rate, near[s].bound_share, distances.attainable[s]
-            ) - acceleration
+            part = near[s].bound_share * cycle.keep
+            acceleration += (1.0 / (part * part) - 1.0) * cycle.distance_braking
+            least[0] = least_acceleration(cycle, gap, rate) - acceleration
+            if gap < 0.0:
+                least[1] = parting_acceleration(
+                    cycle, gap, rate, distances.attainable[s]) - acceleration

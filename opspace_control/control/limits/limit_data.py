@@ -15,6 +15,7 @@ from opspace_control.control.limits.kinds import (
     DISTANCE,
     FORCE_SHARE,
     KINDS,
+    PARTING,
     check_kinds,
 )
 from opspace_control.control.singular.direction_motion import DIRECTION_ROWS
@@ -79,10 +80,10 @@ class LimitData:
         if not isinstance(distances, DistanceLimits) or distances.model is not self._model:
             raise ControlError(f'distances = {distances!r} cannot be used.',
                                cure='Give DistanceLimits of a CollisionModel of the same model.')
-        if distances.capacity != self.scratch.distances.least.size:
+        if distances.capacity != self.scratch.distances.attainable.size:
             raise ControlError(
                 f'distances have room for {distances.capacity} near pairs.',
-                cure=f'Give capacity={self.scratch.distances.least.size}, as at the start.')
+                cure=f'Give capacity={self.scratch.distances.attainable.size}, as at the start.')
         shapes, before = distances.collision, self.distances and self.distances.collision
         if shapes is not before:
             if not (before and shapes.replace_in(self.collision, before)):
@@ -138,7 +139,7 @@ class LimitData:
 def _counts(dofs, contacts, near):
     """Return how many bounds of each kind have a number, in the order of `bound_number`."""
     return dict.fromkeys(range(KINDS), dofs) | {
-        CONTACT_FORCE: contacts, FORCE_SHARE: 1, DISTANCE: near}
+        CONTACT_FORCE: contacts, FORCE_SHARE: 1, DISTANCE: near, PARTING: near}
 
 
 def _make_arrays(nodes, dofs, constraints, rows, levels, near):

@@ -41,7 +41,13 @@ from opspace_control.control.data import (
     SCALE,
     WANTED,
 )
-from opspace_control.control.limits.kinds import DISTANCE, GRAVITY_TORQUE, MOTION, POSITION
+from opspace_control.control.limits.kinds import (
+    DISTANCE,
+    GRAVITY_TORQUE,
+    MOTION,
+    PARTING,
+    POSITION,
+)
 from opspace_control.control.problem.assembly import (
     PROXIMAL_STEPS,
     proximal_softness,
@@ -150,7 +156,7 @@ def lasts(data, w):
     """Return whether a row's bound is of a posture; those of motions and efforts end with these."""
     bound_rows = data.scratch.bounded.bound_rows
     kind, side = bound_rows.kind[w], 0 if bound_rows.multiplier[w] > 0.0 else 1
-    return kind in (DISTANCE, GRAVITY_TORQUE) or (
+    return kind in (DISTANCE, PARTING, GRAVITY_TORQUE) or (
         kind == MOTION and data.bounds.joints[bound_rows.dof[w]].reason[side] == POSITION)
 
 

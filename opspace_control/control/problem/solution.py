@@ -11,7 +11,7 @@ import math
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bounds import bound_number
-from opspace_control.control.limits.kinds import DISTANCE, EFFORT, KINDS, softness_of
+from opspace_control.control.limits.kinds import EFFORT, KINDS, softness_of
 from opspace_control.control.problem.applied_forces import reduce_forces
 from opspace_control.control.problem.assembly import PROXIMAL_STEPS
 from opspace_control.control.problem.effects import start_from_applied
@@ -21,14 +21,6 @@ from opspace_control.control.solver.program import DEPENDENT
 # Residual of a direction at the truncation threshold, in parts of its acceleration: that of the
 # proximal steps where the levels above leave as much as the softness.
 LEAST_RESIDUAL = 0.5 ** PROXIMAL_STEPS
-
-
-# A pair that is nearer than its margin by this or more, m, is so soft, in parts of its mobility;
-# one at its margin as hard as limits of joints. Where links overlap what is there, several pairs
-# may part in directions that contradict each other: as hard ones they would accelerate light links
-# far beyond the velocity limits of their joints. With 1 instead of 1e-2 pairs of a robot that
-# stands attain 4 m/s² of 5.
-_SOFT_ZONE, _SOFTEST = 0.01, 1e-2
 
 
 @inlined
@@ -46,12 +38,8 @@ def write_bound_softness(data, count):
         kind, effort_bounded = bound_rows.kind[w], False
         if kind < KINDS:
             effort_bounded = bound_rows.index[bound_number(data, EFFORT, bound_rows.dof[w])] >= 0
-        softness = softness_of(kind, effort_bounded)
-        if kind == DISTANCE:
-            within = (data.cycle.distance_margin
-                      - data.robot.collision.near[bound_rows.dof[w]].distance) / _SOFT_ZONE
-            softness *= (_SOFTEST / softness) ** min(max(within, 0.0), 1.0)
-        problem.all_softness[PROXIMAL, w] = softness * bound_rows.mobility[w]
+        problem.all_softness[PROXIMAL, w] = (
+            softness_of(kind, effort_bounded) * bound_rows.mobility[w])
 
 
 @rare
