@@ -143,7 +143,8 @@ class TestBound:
             least = bound(controller, True)[1]
             if parts:
                 inside += 1
-                full = 100.0 * (min(-20.0 * room, 0.1) - rate)
+                attainable = controller._limits.scratch.distances.attainable[0]
+                full = 100.0 * (min(-20.0 * room, 0.1, attainable / 100.0) - rate)
                 assert least == pytest.approx(
                     min(full, max(-100.0 * rate, 0.0) + 2.0) - bias, abs=1e-4)
             else:

@@ -112,11 +112,11 @@ def parting_acceleration(cycle, gap, rate, attainable):
     Return the least second rate of a distance within its margin that lets the pair part, m/s².
 
     At `parting_speed` or slower, from rest with no more than the braking acceleration and what is
-    ``attainable``, m/s².
+    ``attainable``, m/s²: joints that hardly change the distance stay slow.
     """
-    speed = min(-cycle.approach_rate * gap, cycle.parting_speed)
-    return min(cycle.return_rate * (speed - rate), max(-cycle.return_rate * rate, 0.0) + min(
-        cycle.distance_braking, attainable))
+    speed = min(-cycle.approach_rate * gap, cycle.parting_speed, attainable / cycle.return_rate)
+    return min(cycle.return_rate * (speed - rate),
+               max(-cycle.return_rate * rate, 0.0) + cycle.distance_braking)
 
 
 @inlined
