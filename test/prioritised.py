@@ -10,9 +10,10 @@ import proxsuite
 import quadprog
 from numba import njit
 
-from opspace_control.control.solver.active_set import improve_active, start_active
+from opspace_control.control.solver.active_set import improve_active
 from opspace_control.control.solver.levels import ATTAINABLE, LEVEL_SCRATCH, Levels, solve_levels
 from opspace_control.control.solver.program import DEPENDENT, ActiveSet, Program
+from opspace_control.control.solver.start import start_active
 
 
 @njit
@@ -63,7 +64,7 @@ class Problem:
         f, y = f_y = np.full((2, n), np.nan)
         changes, ended = _solve_bounded(
             Program(self.mobility, self.lasting, self.lower, self.upper, np.zeros(n),
-                    DEPENDENT),
+                    0, DEPENDENT),
             ActiveSet(active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
                       *np.full((2, n), np.nan)), f_y)
         assert ended

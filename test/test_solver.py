@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The solver of prioritised problems against dense ones, on random and degenerate problems."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numba import njit
@@ -368,10 +370,47 @@ def test_a_bound_against_a_residual_comes_free_continuously():
     assert abs(np.diff(motions)).max() < 0.2
 
 
+@pytest.mark.parametrize('side', [-1.0, 1.0])
+@pytest.mark.parametrize('apart', [1e-8, 1e-7, 1e-6, 5e-6, 1e-5])
+def test_bounds_that_almost_contradict_each_other_leave_the_motion_below(apart, side):
+    """Three contradict each other but for a direction that one of them has a small part of."""
+    rows = np.array([[1.0, 0.0, 0.0, 0.0], [-0.8, 0.6, 0.0, 0.0], [-0.2, -0.6, apart, 0.0],
+                     [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    goals = np.array([50.0 * side, 7.0])
+    problem = Problem(rows, np.array([1.0, 1.0, 1.0, *goals]),
+                      np.array([np.inf, np.inf, np.inf, *goals]), np.eye(4), (0, 3, 5))
+    _, y, _ = problem.solve_levels(steps=8)
+    alone = Problem(rows[:3], problem.lower[:3], problem.upper[:3], np.eye(4))
+    _, above, _ = alone.solve_levels(steps=8)
+    assert problem.levels_skipped == 0
+    assert y[3:] == pytest.approx(goals, abs=1e-4)
+    assert y[:3] == pytest.approx(above, abs=150.0 * apart + 1e-8)
+
+
+def test_a_recorded_cycle_of_talos_keeps_its_tasks():
+    """Limits of motion and a distance contradict each other, but for 1e-5 of a joint's motion."""
+    table = np.loadtxt(Path(__file__).parent / 'talos_beside_a_distance.csv', delimiter=',')
+    lower, upper, own, rows = table[:, 0], table[:, 1], table[:, 2], table[:, 3:]
+    problem = Problem(rows, lower, upper, np.eye(rows.shape[1]), (0, 8, 20), own)
+    f, y, _ = problem.solve_levels(steps=8)
+    alone = Problem(rows[:8], lower[:8], upper[:8], np.eye(rows.shape[1]), own=own[:8])
+    g, above, _ = alone.solve_levels(steps=8)
+    size = np.linalg.norm(rows, axis=1)
+
+    def missed(values):
+        return np.maximum(lower[:8] - values, 0.0) + np.maximum(values - upper[:8], 0.0)
+
+    assert problem.levels_skipped == 0
+    assert np.all(missed(y[:8]) <= missed(above) + 1e-5 * size[:8] * np.linalg.norm(rows.T @ f))
+    weights = 1.0 / (np.sqrt(own) * size)[8:]
+    left = np.linalg.norm(weights * (y - lower)[8:])
+    assert left < 0.5 * np.linalg.norm(weights * (rows @ (rows[:8].T @ g) - lower)[8:])
+
+
 def test_levels_that_are_skipped_are_told():
     """Rows that contradict each other and combine those above, some of which rounding defeats."""
     levels_skipped = 0
-    for seed in range(2000):
+    for seed in range(2000, 4000):
         random = np.random.default_rng(seed)
         problem = random_problem(random, levels=random.integers(2, 5))
         active = np.zeros((len(problem.levels) - 1, len(problem.rows)), int)

@@ -19,9 +19,7 @@ from opspace_control.control.solver.cholesky import append_row, solve_lower, sol
 from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
-    EQUALITY,
     INACTIVE,
-    REDUNDANT,
     REFUSED,
     bound_of,
     drop,
@@ -30,7 +28,8 @@ from opspace_control.control.solver.program import (
     is_dependent,
     unit_of_row,
 )
-from opspace_control.spatial.dense import add_scaled, dot_product
+from opspace_control.control.solver.start import start_active
+from opspace_control.spatial.dense import add_scaled
 
 # A row counts as violated beyond this part of the terms that its value is the sum of, each
 # multiplier counted by the most that it can do to the row: rounding leaves some 1e-15 of them. With
@@ -38,48 +37,6 @@ from opspace_control.spatial.dense import add_scaled, dot_product
 # goes by it: with this part of ``√G_rr |q̈ − q̈_ref|_A`` and 1e-14 of the terms, five of 2,000 random
 # problems skip a level instead of one, and bounds are passed by no less.
 VIOLATED = 1e-12
-
-
-@rare
-def start_active(program, rows, active):
-    """Factorise the equality rows, then the bounds that were active before; return their number."""
-    state, order, factor, count = active.state, active.order, active.factor, 0
-    for bounds in (False, True):
-        for r in range(rows):
-            if bounds != (program.lower[r] < program.upper[r]):
-                continue
-            if bounds and not (is_bound(state[r]) and math.isfinite(
-                    bound_of(program, state[r], r))):
-                state[r] = INACTIVE
-                continue
-            if not bounds:
-                state[r] = EQUALITY
-            order[count] = r
-            count += 1
-    k = 0
-    while k < count:  # by columns: the rows below do not wait for each other
-        r, column = order[k], factor[k]
-        pivot = program.G[r, r] + program.softness[r] - dot_product(column, column, k)
-        if is_dependent(program, r, pivot):
-            state[r] = REDUNDANT if state[r] == EQUALITY else INACTIVE
-            count = leave_out(factor, order, count, k)
-            continue
-        column[k] = 1.0 / math.sqrt(pivot)
-        for i in range(k + 1, count):
-            left = program.G[r, order[i]] - dot_product(factor[i], column, k)
-            factor[i, k] = left * column[k]
-        k += 1
-    return count
-
-
-@rare
-def leave_out(factor, order, count, k):
-    """Move the rows after the k-th, of which the first k columns are written, up by one."""
-    for i in range(k + 1, count):
-        order[i - 1] = order[i]
-        for j in range(k):
-            factor[i - 1, j] = factor[i, j]
-    return count - 1
 
 
 @rare

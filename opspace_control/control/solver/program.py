@@ -15,9 +15,11 @@ from opspace_control.spatial.dense import dot_product
 INACTIVE, AT_UPPER, AT_LOWER, EQUALITY, REDUNDANT, REFUSED = 0, 1, -1, 2, 3, 4
 
 # A row counts as a combination of active ones if less than this part of its diagonal entry is left
-# of it, where a program says nothing else: rounding leaves some 1e-15, and what levels attain is
-# known to some 1e-10 of it.
-DEPENDENT = 1e-10
+# of it, where a program says nothing else: rounding leaves some 1e-15, and more beside rows that
+# are almost combinations themselves. Of 1,734 recorded problems of robots at limits three skip a
+# level with 1e-10, two with this one and with 1e-11; but then 26 motions change by more than 1e-8
+# of themselves where bounds change by 1e-10, not 17.
+DEPENDENT = 3e-11
 
 
 class Program(NamedTuple):
@@ -28,6 +30,7 @@ class Program(NamedTuple):
     lower: np.ndarray  # (n,) l
     upper: np.ndarray  # (n,) u
     free: np.ndarray  # (n,) R q̈_ref
+    first: int  # first row of the level itself; those before it are of the levels above
     dependent: float  # part of a row's diagonal entry that active rows leave at least, as DEPENDENT
 
 

@@ -133,7 +133,7 @@ def truncate_level(
     first, n = level[1], scale.size
     M, vectors, eigenvalues = scratch, scratch[n:], scratch[2 * n, :n]
     off = factor[free.size - 1, :n]
-    program = Program(G, softness, bounds[0], bounds[1], free, DEPENDENT)
+    program = Program(G, softness, bounds[0], bounds[1], free, first, DEPENDENT)
     count = factorise_above(program, factor, order, level)
     schur_complement(G, first, scale, factor, order, count, M)
     for i in range(n):
