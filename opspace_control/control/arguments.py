@@ -19,7 +19,6 @@ from opspace_control.dynamics.data import (
     nan_filled,
     nodes_in_inertia,
 )
-from opspace_control.dynamics.preparation import check_state
 from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.dynamics.trunks import plan_propagation
 from opspace_control.errors import ControlError
@@ -168,9 +167,8 @@ def level_rows(tasks, first):
     return np.array([*rows, first], np.int64)
 
 
-def result_for(model, state, out):
-    """Return where torques go, (nv,), or raise a ControlError: of another state, or no room."""
-    check_state(model, state, ControlError)
+def result_for(model, out):
+    """Return where torques go, (nv,), or raise a ControlError: there is no room."""
     if out is None:
         return np.empty(model.nv)
     if not (isinstance(out, np.ndarray) and out.shape == (model.nv,)

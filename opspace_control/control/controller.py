@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operational-space controller of a branching robot."""
 
+import math
 from types import MappingProxyType
 
 import numpy as np
@@ -40,7 +41,7 @@ from opspace_control.control.limits.limit_data import LimitData
 from opspace_control.control.payloads import Payloads
 from opspace_control.control.storage import Arguments, make_storage
 from opspace_control.dynamics.passive_forces import PassiveForces
-from opspace_control.dynamics.preparation import check_time
+from opspace_control.dynamics.preparation import check_state, check_time
 from opspace_control.errors import ControlError
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
 from opspace_control.tasks.joint import JointTask, bind_joints
@@ -178,7 +179,8 @@ class OperationalSpaceController(ControllerState):
         self._values, self._tau = np.zeros(model.nq + model.nv), np.zeros(model.nv)
         self._q, self._v = self._values[:model.nq], self._values[model.nq:]
         self._q[:] = model.neutral()
-        self._state = self._out = None  # those of the last cycle, which have been checked
+        # Those of the last cycle, which have been checked; at first none that a user could give.
+        self._state = self._out = object()
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
         """
@@ -203,10 +205,13 @@ class OperationalSpaceController(ControllerState):
             N·m or N, in the order of ``model.dof_names``; exactly 0.0 at passive and locked joints.
 
         """
-        if state is not self._state or out is None or out is not self._out:
-            out = result_for(self.model, state, out)
-            self._state, self._out = state, out
-        check_time(dt, ControlError)
+        if state is not self._state:
+            check_state(self.model, state, ControlError)
+            self._state = state
+        if out is None or out is not self._out:
+            out = self._out = result_for(self.model, out)
+        if not (type(dt) is float and 0.0 <= dt < math.inf):
+            check_time(dt, ControlError)
         if self._compute is None:
             self.warm_up()
         for task in self._pose_tasks:
@@ -229,7 +234,8 @@ class OperationalSpaceController(ControllerState):
         ``state`` and ``out``, the shape of the result and errors are those of `compute_torque`;
         velocities decay at the ``rate``, 1/s, 0 or more: a ControlError refuses others.
         """
-        out = result_for(self.model, state, out)
+        check_state(self.model, state, ControlError)
+        out = result_for(self.model, out)
         rate = checked(rate, 'rate of damping_torque', ControlError, lowest=0.0)
         if self._brake is None:
             self._brake = Brake(self)

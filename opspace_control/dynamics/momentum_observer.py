@@ -137,6 +137,8 @@ class MomentumObserver:
             np.array(GRAVITY) if gravity_compensation else np.zeros(3),
             np.empty((2, model.nv)), np.zeros(1, np.int64), np.zeros((ROWS, model.nv)))
         self._update = None
+        # Those of the last update, which have been checked; at first none that a user could give.
+        self._state = self._given = object()
         self.rate, self.limit = rate, limit
 
     @property
@@ -188,11 +190,13 @@ class MomentumObserver:
             Time since then, s; with 0 the residual stays.
 
         """
-        check_state(self.model, state)
-        if not (isinstance(torque, np.ndarray) and torque.shape == (self.model.nv,)
-                and torque.dtype == float and torque.flags.carray):
-            torque = joint_vector(self.model, torque, 'torque')
-        check_time(dt)
+        if state is not self._state:
+            check_state(self.model, state)
+            self._state = state
+        if torque is not self._given:
+            torque = self._checked(torque)
+        if not (type(dt) is float and 0.0 <= dt < math.inf):
+            check_time(dt)
         if self._update is None:
             self.warm_up()
         self._q[:], self._v[:], self._torque[:] = state.q, state.v, torque
@@ -200,6 +204,14 @@ class MomentumObserver:
             joint_vector(self.model, torque, 'torque')
             raise StateError('The momentum of the robot is not finite.', value=state,
                              cure='Check the state that is measured.')
+
+    def _checked(self, torque):
+        """Return a torque as (nv,) floats, or raise a StateError."""
+        if (isinstance(torque, np.ndarray) and torque.shape == (self.model.nv,)
+                and torque.dtype == float and torque.flags.carray):
+            self._given = torque
+            return torque
+        return joint_vector(self.model, torque, 'torque')
 
     def warm_up(self):
         """Load the update, or compile it without a library, so that no update waits for it."""
