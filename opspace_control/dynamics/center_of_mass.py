@@ -8,6 +8,7 @@ from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.data import (
     COUNTS,
+    FLOATING,
     find_supports,
     make_center_point,
     nan_filled,
@@ -23,7 +24,8 @@ def move_center(points, e, supports, nodes, states):
     """
     Write position, velocity and acceleration of centre of mass e, in world axes.
 
-    Poses and velocities of the bodies are known. The propagated unit forces are set to zero.
+    Poses and velocities of the bodies are known. The propagated unit forces are set to zero, unless
+    there are none, as of a robot that is FLOATING.
     """
     point = points[e]
     p, v, a = point.p, point.v, point.a
@@ -42,7 +44,7 @@ def move_center(points, e, supports, nodes, states):
         if not supports[i, e]:
             continue
         s = states[i]
-        for r in range(6):
+        for r in range(6 if point.whole != FLOATING else 0):
             for k in range(3):
                 s.F[r, k] = s.FP[r, k] = 0.0
         if supports[i, e] & COUNTS == 0:

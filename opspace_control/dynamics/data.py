@@ -23,7 +23,7 @@ NODE_STATE = np.dtype([
     ('u', np.float64),            # force that accelerates a passive joint, N m or N
     ('IP', np.float64, (6, 6)),   # articulated-body inertia, passive joints free and all others
                                   # locked, [JR94] (4.8)
-    ('UP', np.float64, (6,)),     # IP S at a passive node, else zero
+    ('UP', np.float64, (6,)),     # IP S
     ('DP', np.float64),           # Sᵀ IP S, [JR94] (4.8)
     ('z', np.float64, (6,)),      # force through the joint in passive elimination, [JR94] (5.2a)
     ('B', np.float64, (6,)),      # induced spatial acceleration, in addition to the known one
@@ -44,7 +44,7 @@ POINT = np.dtype([
     ('root', np.int64),           # node without parent on its path, WORLD for none or several
     ('joints', np.int64, (6,)),   # nodes of the group, WORLD for none; all WORLD for a frame
     ('whole', np.int64),          # 1 for a centre of mass: of the subtree of ``frame``'s body, or
-                                  # of the whole robot for WORLD
+                                  # of the whole robot for WORLD; FLOATING if that floats freely
     ('mass', np.float64),         # of these bodies, kg
     ('begin', np.int64),          # rows that it has in this cycle, 0 or 3 to 3 or 6; at the end no
     ('end', np.int64),            # more than at the begin if none. Others have no mobility.
@@ -108,6 +108,9 @@ UNIT = 4  # it is a joint of the point's group
 SEEN = 8  # it moves the own link of a point that has another link
 CENTER = 16  # it moves a centre of mass
 COUNTS = 32  # its body is a part of that centre of mass
+
+# Of ``whole``: a force at the centre of mass accelerates all bodies alike.
+FLOATING = 2
 
 
 def new_points(count):

@@ -5,7 +5,7 @@
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.dynamics.data import CENTER, COUNTS, OTHER, OWN, SEEN, UNIT
+from opspace_control.dynamics.data import CENTER, COUNTS, FLOATING, OTHER, OWN, SEEN, UNIT
 from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.six import put, six
 
@@ -159,6 +159,21 @@ def cross_center(i, passively, support, nodes, states, point):
 
 
 @inlined
+def project_floating(i, U, point):
+    """
+    Write ``point.K``, unit forces at the centre of mass of a floating robot projected on joint i.
+
+    They accelerate all bodies by ``a = e / m`` and no joint but the base's, whose first three nodes
+    are translations along x, y and z. So ``K = Uᵀ a``, with the acceleration of the joint's body.
+    """
+    for k in range(3):
+        t = 0.0
+        for r in range(min(i + 1, 3)):
+            t += U[r] * point.axes[0, r, k]
+        point.K[k], point.K[3 + k] = t / point.mass, 0.0
+
+
+@inlined
 def cross(i, support, point, Psi, Psi_other, S, U, inverse_D):
     """
     Propagate the unit wrenches on both links of a point over joint i, which supports them.
@@ -208,7 +223,9 @@ def cross_node(nodes, i, crossing, states, carried, mobility, coupling):
         point = carried[e]
         if is_idle(point):
             continue
-        if support & CENTER:
+        if support & CENTER and point.whole == FLOATING:
+            project_floating(i, s.U, point)
+        elif support & CENTER:
             cross_center(i, False, support, nodes, states, point)
         elif moves:
             cross(i, support, point, point.Psi, point.Psi_other, s.S, s.U, s.inverse_D)
@@ -242,7 +259,9 @@ def cross_passively(nodes, i, crossing, states, carried, P, row):
         point = carried[e]
         if is_idle(point):
             continue
-        if support & CENTER:
+        if support & CENTER and point.whole == FLOATING:
+            project_floating(i, s.UP, point)
+        elif support & CENTER:
             cross_center(i, True, support, nodes, states, point)
         elif passive:
             cross(i, support & ~SEEN, point, point.PsiP, point.PsiP_other, s.S, s.UP, inverse_D)

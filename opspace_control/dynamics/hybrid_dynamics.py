@@ -111,15 +111,16 @@ def eliminate_passive(nodes, i, responds, passive_torque, a, states):
 
     ``IP`` becomes the articulated-body inertia of the subtree of node i, its passive joints free
     and all others rigid; ``z`` the corresponding bias force of the motion of the outward recursion.
-    ``UP = IP S``, zero if the joint is not passive, and ``DP = Sᵀ UP``; the paper's G_p is UP / DP.
+    ``UP = IP S`` and ``DP = Sᵀ UP``; the paper's G_p is UP / DP at a passive joint, else zero.
     """
     node, s = nodes[i], states[i]
     torque = inverse_DP = 0.0
     for r in range(6):
         s.z[r] += s.f[r]
         s.UP[r] = 0.0
-    if node.status == PASSIVE:
+    if node.v_index >= 0:
         s.DP = joint_inertia(s.IP, s.S, s.UP) + node.armature
+    if node.status == PASSIVE:
         inverse_DP = 1.0 / s.DP
         torque = passive_torque[node.v_index] - node.armature * a[node.v_index]
     if node.parent >= 0 and responds[node.parent]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
-from opspace_control.dynamics.data import POINT, nan_filled
+from opspace_control.dynamics.data import FLOATING, POINT, nan_filled
 from opspace_control.dynamics.force_propagation import (
     clear_point,
     cross_node,
@@ -32,7 +32,6 @@ from opspace_control.dynamics.trunks import (
     project_trunks_passively,
 )
 from opspace_control.model.nodes import LOCKED, PASSIVE
-from opspace_control.spatial.six import put
 
 
 @inlined
@@ -54,11 +53,9 @@ def start_all(carried, m, states, passively):
 def clear(m, mobility, coupling):
     """Set the sums to zero, in the blocks on and below the diagonal."""
     for r in range(6 * m):
-        for c in range(0, r + 1, 6):
-            put(mobility[r], c, 0.0)
+        mobility[r, :r - r % 6 + 6] = 0.0
     for r in range(coupling.shape[0]):
-        for c in range(0, 6 * m + r + 1, 6):
-            put(coupling[r], c, 0.0)
+        coupling[r, :6 * m + r - r % 6 + 6] = 0.0
 
 
 @called
@@ -79,7 +76,7 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
     """
     m, row, centers = L.shape[0] // 6, 0, False
     for e in range(m):
-        centers = centers or carried[e].whole != 0
+        centers = centers or carried[e].whole not in (0, FLOATING)
     start_all(carried, m, states, passively)
     clear(m, L, coupling)
     for i in range(nodes.size - 1, -1, -1):

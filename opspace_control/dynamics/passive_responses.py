@@ -16,7 +16,7 @@ from opspace_control.dynamics.hybrid_dynamics import (
 )
 from opspace_control.dynamics.responses import project_forces
 from opspace_control.model.nodes import LOCKED, PASSIVE
-from opspace_control.spatial.six import put, six
+from opspace_control.spatial.six import add_six, put, six
 from opspace_control.spatial.vectors import dot
 
 
@@ -57,6 +57,40 @@ def add_passive_response(nodes, states, responds, joint_force, response, tau):
     for k in range(joint_force.size):
         joint_force[k] = 0.0
     project_forces(nodes, states, joint_force, tau)
+
+
+@rare
+def project_exerted(nodes, states, responds, joint_force, tau):
+    """
+    Add ``h + Jᵀ f`` to tau (nv,), with the joint forces of the response of passive joints to both.
+
+    The forces are those of `apply_wrenches`; those at links are set to zero. The inward recursion
+    has the force z that each joint bears at rest, the outward one ``(IP S)ᵀ B`` of the response.
+    Entries of passive joints stay.
+    """
+    for i in range(nodes.size - 1, -1, -1):
+        node, s, gain = nodes[i], states[i], 0.0
+        if node.status == PASSIVE:
+            s.u = -joint_force[node.v_index] - dot(s.z, s.S)
+            gain = s.u / s.DP
+        elif node.v_index >= 0:
+            tau[node.v_index] += joint_force[node.v_index] + dot(s.z, s.S)
+        if node.parent >= 0:
+            outer = states[node.parent].z
+            add_six(outer, s.z)
+            if node.status == PASSIVE:
+                put(outer, 0, six(outer, 0) + gain * six(s.UP, 0))
+        put(s.z, 0, 0.0)
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        if responds[i]:
+            put(s.B, 0, 0.0)
+            if node.parent >= 0 and responds[node.parent]:
+                put(s.B, 0, six(states[node.parent].B, 0))
+            if node.status == PASSIVE:
+                put(s.B, 0, six(s.B, 0) + (s.u - dot(s.UP, s.B)) / s.DP * six(s.S, 0))
+            elif node.v_index >= 0:
+                tau[node.v_index] += dot(s.UP, s.B)
 
 
 @rare

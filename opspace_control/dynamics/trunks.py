@@ -14,7 +14,7 @@ from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import OWN, nan_filled, new_points
 from opspace_control.dynamics.force_propagation import is_idle
 from opspace_control.model.nodes import WORLD, path_to_root
-from opspace_control.spatial.six import put, six
+from opspace_control.spatial.six import add_six, combine_rows, put, six
 
 
 def trunk_pays(joints, points):
@@ -33,8 +33,9 @@ def plan_propagation(nodes, points, supports):
     Return the order in which unit wrenches of points are propagated to the root.
 
     A trunk begins where the paths of points meet on a body and it pays, `trunk_pays`: six unit
-    wrenches on that body, moments about its origin. Points seen from another link, groups of joints
-    and centres of mass are propagated to the root without trunks. ``points`` (m,) and ``supports``
+    wrenches on that body, moments about its origin. A point that is seen from another link joins
+    where the paths of both links have met. Groups of joints, centres of mass and points whose two
+    paths do not meet are propagated to the root without trunks. ``points`` (m,) and ``supports``
     (n, m) are as `make_points` returns them.
 
     Returns ``carried`` (b,) of POINT, a copy of the points, then the trunks from the root outwards;
@@ -44,10 +45,13 @@ def plan_propagation(nodes, points, supports):
     """
     m, parents = points.size, nodes['parent'].tolist()
     meeting, trunk_of, bodies = [[] for _ in parents], {}, []
-    on_one_link = ((points['joints'][:, 0] == WORLD) & (points['whole'] == 0)
-                   & (points['other']['node'] == WORLD))
-    for e in np.flatnonzero(on_one_link & (points['frame']['node'] != WORLD)):
-        meeting[points['frame']['node'][e]].append(int(e))
+    for e in np.flatnonzero((points['joints'][:, 0] == WORLD) & (points['whole'] == 0)):
+        links = [points[link]['node'][e] for link in ('frame', 'other')]
+        shared = [path_to_root(parents, node) for node in links]
+        if links[1] != WORLD:
+            shared[0] = [node for node in shared[0] if node in shared[1]]
+        if shared[0]:
+            meeting[shared[0][0]].append(int(e))
     for i in range(len(parents) - 1, -1, -1):
         if len(meeting[i]) > 1 and trunk_pays(len(path_to_root(parents, i)), len(meeting[i])):
             trunk_of |= dict.fromkeys(meeting[i], i)
@@ -160,18 +164,45 @@ def couple_trunks(carried, m, e, begin, end, coupling, into, first):
             d = last
 
 
+@inlined
+def add_wrenches(Psi, others):
+    """Add other wrenches, by column, to those in Psi."""
+    for r in range(6):
+        add_six(Psi[r], others[r])
+
+
+@inlined
+def join_links(point, coupling, row, column):
+    """
+    Make the wrenches on both links of a point those on the body of a trunk.
+
+    The mobility of the own link, that of the block of the ``coupling``, is added before.
+    """
+    Psi, own, mobility = point.Psi, point.K, point.own_mobility
+    put(own, 0, 0.0)
+    for r in range(6):
+        put(own, 0, six(own, 0) + six(Psi[r], 0) * combine_rows(
+            Psi, 0, 0, coupling[row + r], column))
+    for r in range(6):
+        mobility[r // 3] += own[r] / 3.0
+    add_wrenches(Psi, point.Psi_other)
+
+
 @called
 def join_trunks(carried, mobility, coupling):
     """
     Add the contributions of trunks to the mobility of the points, on and below the diagonal.
 
-    From the root outwards: pairs of trunks, trunks and points, then pairs of points.
+    From the root outwards: pairs of trunks, trunks and points, then pairs of points. On a trunk the
+    unit wrenches on both links of a point are those of one body.
     """
     m = mobility.shape[0] // 6
     for e in range(carried.size):
         t = carried[e].trunk
         if t >= 0 and not is_idle(carried[e]):
             take_moments_about(carried[t].p, carried[e].Psi)
+            if carried[e].other.node >= 0:
+                take_moments_about(carried[t].p, carried[e].Psi_other)
     for c in range(m, carried.size):
         row = 6 * (c - m)
         for d in range(max(carried[c].trunk, m), c + 1):
@@ -179,6 +210,9 @@ def join_trunks(carried, mobility, coupling):
             for r in range(6):
                 for k in range(6):
                     coupling[6 * (d - m) + k, 6 * c + r] = coupling[row + r, 6 * d + k]
+        for e in range(m):
+            if carried[e].trunk == c and carried[e].other.node >= 0 and not is_idle(carried[e]):
+                join_links(carried[e], coupling, row, 6 * c)
         couple_trunks(carried, m, c, 0, m, coupling, coupling, row)
     for e in range(m):
         if not is_idle(carried[e]):
@@ -211,6 +245,8 @@ def project_trunks_passively(carried, m, P, rows):
         t = carried[e].trunk
         if t >= 0 and not is_idle(carried[e]):
             Psi = carried[e].PsiP
+            if carried[e].other.node >= 0:
+                add_wrenches(Psi, carried[e].PsiP_other)
             take_moments_about(carried[t].p, Psi)
             a, b, c = six(Psi[0], 0), six(Psi[1], 0), six(Psi[2], 0)
             d, f, g = six(Psi[3], 0), six(Psi[4], 0), six(Psi[5], 0)

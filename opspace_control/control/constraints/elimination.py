@@ -16,9 +16,9 @@ constraint forces, which are not unique where rows are redundant, need the pseud
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.constraints.passive_mobility import (
-    add_passive_motion,
     extend_passive_factor,
     find_free_motions,
+    subtract_passive_motion,
 )
 from opspace_control.control.data import (
     APPLIED,
@@ -29,7 +29,6 @@ from opspace_control.control.data import (
     REACTION,
     REJECTING,
 )
-from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.semidefinite import (
     decompose_semidefinite,
     solve_semidefinite,
@@ -107,26 +106,16 @@ def constraint_reactions(factor, count, forces, u):
         forces[c] = -forces[c]
 
 
-@inlined
-def add_symmetric(factor, L, Q, sign, x, y):
-    """Add ``sign (L − Q)_cc x`` to y, of the lower triangles, in the rows that the factor uses."""
-    for p in range(factor.sizes[1]):
-        c = factor.order[p]
-        for o in range(factor.sizes[1]):
-            d = factor.order[o]
-            y[c] += sign * (symmetric(L, c, d) - symmetric(Q, c, d)) * x[d]
-
-
 @called
 def eliminate_constraints(cycle, carried, results, scratch, count):
     """
     Eliminate the constraint rows from Λ⁻¹ and from the accelerations of the tasks.
 
-    With ``U = L − Q``, and λ0 the constraint force that keeps passive joints on the reference
-    acceleration, ``λ0 = −Q_cc⁺ (J B)_c``:
+    λ0 is the constraint force that keeps passive joints on the reference acceleration,
+    ``λ0 = −Q_cc⁺ (J B)_c``. Drives exert −λ0, which the reaction z balances:
 
     ``Λ⁻¹ = (L_tt − L_tc L_cc⁺ L_ct) − (Q_tt − Q_tc Q_cc⁺ Q_ct)``
-    ``x_t ← x_t + U_tc λ0 − L_tc z``,   ``z = L_cc⁺ (x_c + U_cc λ0)``
+    ``x_t ← x_t − Q_tc λ0 − L_tc (z − λ0)``,   ``z = λ0 + L_cc⁺ (x_c + (J B)_c)``
 
     Parameters
     ----------
@@ -157,17 +146,17 @@ def eliminate_constraints(cycle, carried, results, scratch, count):
         find_free_motions(passive, factor_q.sizes[0], carried, count)
         for c in range(count):
             lambda0[c] = -stack[PASSIVE_RESPONSE, c]
+            x[c] += stack[PASSIVE_RESPONSE, c]
         solve_semidefinite(factor_q, lambda0[:count], scratch.coordinates)
-        add_symmetric(factor, whole, passive.constrained, 1.0, lambda0, x)
-        for e in range(count // 6, whole.shape[0] // 6):
-            for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):  # others are 0
-                x[r] += dot_product(whole[r], lambda0, count)
-        add_passive_motion(passive, -1.0, (0, count), (count, x.size), lambda0, x)
+        subtract_passive_motion(passive, count, lambda0, x)
         subtract_products(passive.free, passive.rows[1], carried, count, whole)
     solve_semidefinite(factor, x[:count], scratch.coordinates)
     for e in range(count // 6, whole.shape[0] // 6):
-        for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):
+        for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):  # others are 0
             x[r] -= dot_product(whole[r], x, count)
+    if cycle.has_passive:
+        for c in range(count):
+            x[c] += lambda0[c]
     subtract_products(factor.F, factor.sizes[0], carried, count, whole)
 
 
@@ -177,34 +166,28 @@ def predict_reactions(cycle, results, scratch, count):
     Write the constraint reactions λ, and to ``FORCE`` of constraints the wrenches exerted there.
 
     ``w_c = w_applied − λ0 − Q_cc⁺ Q_ct f``: the last two terms keep passive joints on the motion of
-    constraints and posture. λ follows from these, the motion and the task forces f. Applied forces
-    that the environment balances move nothing and add nothing to λ. As `eliminate_constraints`,
-    of which ``FORCE`` is z of the constraints, and f of the tasks; receives λ in the first
-    ``count`` entries of ``REACTION``, N and N m.
+    constraints and posture. λ balances them; it follows from z and the task forces f. Applied
+    forces that the environment balances move nothing and add nothing to λ. As
+    `eliminate_constraints`, of which ``FORCE`` is z of the constraints, and f of the tasks;
+    receives ``λ = z − L_cc⁺ L_ct f + Q_cc⁺ Q_ct f`` in the first ``count`` entries of ``REACTION``,
+    N and N m.
     """
     if count == 0 and not cycle.has_passive:
         return
-    stack, whole, passive = results.stack, scratch.mobility, scratch.passive
+    stack, moving, u = results.stack, scratch.moving, scratch.coordinates
     x, applied, reaction = stack[FORCE], stack[APPLIED], stack[REACTION]
-    factor, moving, extra = scratch.constraint_factor, scratch.moving, scratch.response_reaction
     moving_forces(stack, 0, moving)
-    constraint_reactions(factor, count, moving, scratch.coordinates)
+    constraint_reactions(scratch.constraint_factor, count, moving, u)
     for c in range(count):
         reaction[c] = x[c] + moving[c]
     if not cycle.has_passive:
         for c in range(count):
             x[c] = applied[c]
         return
-    constraint_reactions(scratch.passive_factor, count, x, scratch.coordinates)
+    constraint_reactions(scratch.passive_factor, count, x, u)
     for c in range(count):
-        extra[c] = 0.0
-    add_symmetric(factor, whole, passive.constrained, -1.0, x, extra)  # x is −Q_cc⁺ Q_ct f
-    add_passive_motion(passive, 1.0, (count, x.size), (0, count), x, extra)
-    for c in range(count):
+        reaction[c] -= x[c]
         x[c] += applied[c] - stack[CONSTRAINT_FORCE, c]
-    solve_semidefinite(factor, extra[:count], scratch.coordinates)
-    for c in range(count):
-        reaction[c] += extra[c]
 
 
 @called

@@ -111,9 +111,9 @@ def find_free_motions(passive, rank, carried, count):
 
 
 @inlined
-def add_passive_motion(passive, sign, of, at, forces, x):
-    """Add to x in rows ``at``, first and end, ``sign Q f`` of the forces in rows ``of``."""
+def subtract_passive_motion(passive, count, forces, x):
+    """Subtract ``Q_tc f`` from x of tasks, f being the forces of the first ``count`` rows."""
     for p in range(passive.rows[0]):
         row = passive.projection[p]
-        part = sign * dot_product(row[of[0]:], forces[of[0]:], of[1] - of[0])
-        add_scaled(x[at[0]:], part, row[at[0]:], at[1] - at[0])
+        part = dot_product(row, forces, count)
+        add_scaled(x[count:], -part, row[count:], x.size - count)

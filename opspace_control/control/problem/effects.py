@@ -19,8 +19,8 @@ from opspace_control.control.data import (
 )
 from opspace_control.control.grasping.load_sharing import plan_loads
 from opspace_control.control.problem.bound_rows import add_bound_forces
-from opspace_control.control.singular.transfer import add_response
-from opspace_control.dynamics.responses import apply_wrenches, project_forces
+from opspace_control.dynamics.passive_responses import project_exerted
+from opspace_control.dynamics.responses import apply_wrenches
 from opspace_control.spatial.dense import add_scaled, dot_product
 
 
@@ -90,8 +90,7 @@ def find_efforts(data, count, tau_null, tau):
                 exerted[c] += stack[REACTION, c]
     for k in range(tau.size):
         tau[k] = tau_null[k]
-    add_response(data, exerted, tau)
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted,
                    scratch.joint_force, scratch.wrench)
-    project_forces(robot.nodes, robot.states, scratch.joint_force, tau)
+    project_exerted(robot.nodes, robot.states, robot.responds, scratch.joint_force, tau)
     add_bound_forces(count, scratch.bounded.bound_rows, tau)

@@ -15,25 +15,13 @@ from opspace_control.control.singular.direction_motion import (
     CORRECTION,
     FORCES,
     LIMIT_REACTION,
-    PASSIVE_MOTION,
     SINGULAR_FORCE,
     apply_singular_forces,
     reaction_at_limit,
 )
 from opspace_control.control.solver.cholesky import symmetric
-from opspace_control.dynamics.passive_responses import add_passive_response
-from opspace_control.dynamics.responses import apply_wrenches, forward_response, project_forces
-
-
-@rare
-def add_response(data, applied, tau):
-    """Add to tau (nv,) the torques of the passive-joint response to forces of the stack."""
-    directions, robot = data.scratch.bounded.directions, data.robot
-    if data.cycle.has_passive:
-        force, response = directions[FORCES, :tau.size], directions[PASSIVE_MOTION, :tau.size]
-        apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, applied, force,
-                   data.scratch.wrench)
-        add_passive_response(robot.nodes, robot.states, robot.responds, force, response, tau)
+from opspace_control.dynamics.passive_responses import project_exerted
+from opspace_control.dynamics.responses import forward_response
 
 
 @rare
@@ -56,9 +44,9 @@ def add_singular_torque(data, tau):
         elif cycle.forces_decided:
             for c in range(constrained):
                 applied[c] = 0.0
-        add_response(data, applied, tau)
         apply_singular_forces(data, applied)
-        project_forces(data.robot.nodes, data.robot.states, directions[FORCES, :tau.size], tau)
+        project_exerted(data.robot.nodes, data.robot.states, data.robot.responds,
+                        directions[FORCES, :tau.size], tau)
 
 
 @rare

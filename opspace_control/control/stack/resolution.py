@@ -48,25 +48,35 @@ def subtract_applied(mobility, first, last, moving, compliant, x):
             x[r] -= moving[c] * mobility[r, c]
 
 
+@inlined
+def used_rows(scale, e):
+    """Return the first and the end of those of six rows from e on that have a scale."""
+    begin, end = e + 6, e
+    for r in range(e, e + 6):
+        if scale[r] != 0.0:
+            begin, end = min(begin, r), r + 1
+    return begin, end
+
+
 @called
-def pass_on(mobility, first, last, level, x, column):
+def pass_on(mobility, first, last, level, scale, x, column):
     """
-    Write the motion and the mobility that this level leaves to the rows below.
+    Write the motion and mobility that this level leaves to those rows below that have a ``scale``.
 
     Above the diagonal L keeps ``Y = X L_ℓ,rest``, by which the forces below disturb this level.
     """
     order, used = level.order, level.sizes[1]
+    for r in range(first, last):
+        mobility[r, last:] = 0.0
     for e in range(last, x.size, 6):
-        begin, end, motion = e + 6, e, six(x, e)
-        for j in range(e, e + 6):
-            for r in range(first, last):
-                mobility[r, j] = mobility[j, r]
-                if mobility[j, r] != 0.0:
-                    begin, end = min(begin, j), j + 1
-        if begin >= end:  # not coupled, as rows of idle points
+        begin, end = used_rows(scale, e)
+        if begin >= end:
             continue
+        motion = six(x, e)
         for p in range(used):
             r = first + order[p]
+            for j in range(begin, end):
+                mobility[r, j] = mobility[j, r]
             motion = motion - x[r] * six(mobility[r], e)
         put(x, e, motion)
         solve_columns(level, mobility, first, e, column)
@@ -137,7 +147,7 @@ def resolve_forces(stack, scratch, levels, threshold, data):
         if not controlled:
             solve_level(level, x[first:last])
         if last < x.size:
-            pass_on(mobility, first, last, level, x, column)
+            pass_on(mobility, first, last, level, stack[SCALE], x, column)
     for number in range(levels.size - 2, -1, -1):
         first, last = levels[number], levels[number + 1]
         for r in range(first, last):

@@ -36,9 +36,11 @@ from opspace_control.control.stack.scaling import (
     scale_rows,
 )
 from opspace_control.dynamics.center_of_mass import move_center, spread_force
+from opspace_control.dynamics.data import FLOATING
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
 from opspace_control.dynamics.responses import base_wrench
+from opspace_control.model.nodes import PASSIVE
 from opspace_control.spatial.vectors import add_wrench
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.joint import demand_joints
@@ -105,11 +107,22 @@ def stack_joints(task, e, q, v, a_null, stack):
         stack[FORCE, k] = task.acceleration[r] - a_null[task.dof[r]]
 
 
+@inlined
+def is_floating(cycle, robot):
+    """Return whether neither drives nor contacts of large inertia keep a base from moving on."""
+    free = 0
+    if cycle.floating_base and robot.contacts is None:
+        for i in range(3):
+            free += robot.nodes[i].status == PASSIVE
+    return free == 3
+
+
 @called
 def stack_points(cycle, robot, demand, q, v, a_null, stack):
     """Place all points, and write their rows, accelerations."""
     nodes, states, points = robot.nodes, robot.states, robot.points
     constraints, tasks, sensors = demand.constraints, demand.tasks, demand.sensors
+    floats = is_floating(cycle, robot)
     for i in range(sensors.size):
         measure_wrench(sensors, i, states, cycle.dt)
     for e in range(points.size):
@@ -118,6 +131,7 @@ def stack_points(cycle, robot, demand, q, v, a_null, stack):
             stack_joints(demand.joint_tasks[record], e, q, v, a_null, stack)
         else:
             if points[e].whole:
+                points[e].whole = FLOATING if floats and points[e].frame.node < 0 else 1
                 move_center(points, e, robot.supports, nodes, states)
             else:
                 place_point(points, e, states)
