@@ -61,8 +61,9 @@ from opspace_control.dynamics.hybrid_dynamics import (
     start_passive_inertia,
 )
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
-from opspace_control.dynamics.operational_space_inertia import sum_mobility
+from opspace_control.dynamics.operational_space_inertia import sum_products
 from opspace_control.dynamics.passive_forces import passive_forces
+from opspace_control.dynamics.trunks import project_trunks
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.tasks.posture import demand_posture, feed_efforts
 from opspace_control.tasks.trajectory_law import advance_targets
@@ -163,9 +164,11 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, projects, 
     if grasping.grasps.size > 0:
         constrain_fingertips(cycle, grasping, robot, demand, stack, scratch.small)
     find_used_rows(robot, demand, stack)
-    scratch.passive.rows[0] = sum_mobility(
+    scratch.passive.rows[0] = sum_products(
         nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
         cycle.has_passive, scratch.mobility, scratch.passive.projection, K)
+    if robot.contacts is not None or demand.disturbance.flags.size > 0:
+        project_trunks(nodes, robot.carried, robot.points.size, K)
     correct_reference(robot.contacts, nodes, states, K, stack[FORCE])
     observe_disturbance(
         demand.disturbance, gravity, cycle, robot, grasping.grasps, scratch, K, v)

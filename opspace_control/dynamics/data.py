@@ -48,6 +48,7 @@ POINT = np.dtype([
     ('mass', np.float64),         # of these bodies, kg
     ('begin', np.int64),          # rows that it has in this cycle, 0 or 3 to 3 or 6; at the end no
     ('end', np.int64),            # more than at the begin if none. Others have no mobility.
+    ('cleared', np.int64),        # 1 if it had none in the last cycle: what is summed of it is 0
     ('frame', FRAME),
     ('other', FRAME),             # reference frame of its motion, relative to that frame's link at
                                   # the point; WORLD for absolute motion
@@ -117,7 +118,7 @@ def new_points(count):
     """Return POINT records on no link, in base axes; NaN where the recursions write."""
     points = nan_filled(count, POINT)
     points['joints'], points['axes'] = WORLD, np.eye(3)
-    points['whole'] = points['begin'] = 0
+    points['whole'] = points['begin'] = points['cleared'] = 0
     points['end'] = 6
     for link in ('frame', 'other'):
         points[link]['node'], points[link]['rotation'] = WORLD, np.eye(3)

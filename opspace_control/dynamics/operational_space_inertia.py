@@ -42,7 +42,8 @@ def start_all(carried, m, states, passively):
             carried[e].p[r] = states[carried[e].frame.node].p[r]
     for e in range(carried.size):
         if is_idle(carried[e]):
-            clear_point(carried[e])
+            if carried[e].cleared == 0:
+                clear_point(carried[e])
             continue
         start_propagation(carried, e, False)
         if passively:
@@ -50,16 +51,24 @@ def start_all(carried, m, states, passively):
 
 
 @inlined
-def clear(m, mobility, coupling):
-    """Set the sums to zero, in the blocks on and below the diagonal."""
-    for r in range(6 * m):
-        mobility[r, :r - r % 6 + 6] = 0.0
+def clear(carried, m, mobility, coupling):
+    """
+    Set the sums to zero, in the blocks on and below the diagonal.
+
+    Nothing is added to rows of idle points, so that they stay what they are set to once.
+    """
+    for e in range(m):
+        idle = is_idle(carried[e])
+        if not (idle and carried[e].cleared == 1):
+            for r in range(6 * e, 6 * e + 6):
+                mobility[r, :6 * e + 6] = 0.0
+        carried[e].cleared = 1 if idle else 0
     for r in range(coupling.shape[0]):
         coupling[r, :6 * m + r - r % 6 + 6] = 0.0
 
 
 @called
-def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, passively, L, P, K):
+def sum_products(nodes, states, needs_inertia, carried, crossing, coupling, passively, L, P, K):
     """
     Inward recursion over placed bodies and points: write Λ⁻¹ of the points.
 
@@ -71,14 +80,14 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
     ``passively`` P (nv, 6b) has a row for each passive joint, inwards, so that over these joints
     ``Q = J_p A_pp⁻¹ J_pᵀ = Pᵀ P``; their number is returned. The first 6m columns of K, (n, 6b or
     more) or empty, receive the points' unit wrenches projected on each joint; entries of joints
-    that do not support a point are not written. Of idle points, and of rows that a point has not,
-    all is 0.
+    that do not support a point are not written, and those of joints of trunks by `project_trunks`
+    alone. Of idle points, and of rows that a point has not, all is 0.
     """
     m, row, centers = L.shape[0] // 6, 0, False
     for e in range(m):
         centers = centers or carried[e].whole not in (0, FLOATING)
     start_all(carried, m, states, passively)
-    clear(m, L, coupling)
+    clear(carried, m, L, coupling)
     for i in range(nodes.size - 1, -1, -1):
         if not needs_inertia[i]:
             continue
@@ -92,9 +101,17 @@ def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, pass
         join_trunks(carried, L, coupling)
         if passively:
             project_trunks_passively(carried, m, P, row)
-        if K.size > 0:
-            project_trunks(nodes, carried, m, K)
     return row
+
+
+@inlined
+def sum_mobility(nodes, states, needs_inertia, carried, crossing, coupling, passively, L, P, K):
+    """Do as `sum_products`, and write the projections on joints of trunks to K as well."""
+    rows = sum_products(
+        nodes, states, needs_inertia, carried, crossing, coupling, passively, L, P, K)
+    if K.size > 0:
+        project_trunks(nodes, carried, L.shape[0] // 6, K)
+    return rows
 
 
 @inlined
@@ -129,7 +146,7 @@ def inverse_inertia(nodes, q, needs_inertia, plan, contacts, contact_inertia, st
     """
     Write Λ⁻¹ of [CK00] (30), both halves, and the unit wrenches projected on each joint, K.
 
-    Parameters are those of `sum_mobility`, with the ``plan`` of `plan_propagation`. For K, which is
+    Parameters are those of `sum_products`, with the ``plan`` of `plan_propagation`. For K, which is
     used for J̄, every node needs its inertia. ``contact_inertia`` (k, 6) is added at contacts on
     moving links, [WPO15] (43).
     """

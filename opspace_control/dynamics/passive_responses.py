@@ -65,7 +65,7 @@ def project_exerted(nodes, states, responds, joint_force, tau):
     Add ``h + Jᵀ f`` to tau (nv,), with the joint forces of the response of passive joints to both.
 
     The forces are those of `apply_wrenches`; those at links are set to zero. The inward recursion
-    has the force z that each joint bears at rest, the outward one ``(IP S)ᵀ B`` of the response.
+    has the force z through each joint, the outward one adds ``(IP S)ᵀ B`` of the response.
     Entries of passive joints stay.
     """
     for i in range(nodes.size - 1, -1, -1):

@@ -165,10 +165,10 @@ def couple_trunks(carried, m, e, begin, end, coupling, into, first):
 
 
 @inlined
-def add_wrenches(Psi, others):
-    """Add other wrenches, by column, to those in Psi."""
+def add_wrenches(Psi, reactions):
+    """Add reactions of unit wrenches, by column, to these."""
     for r in range(6):
-        add_six(Psi[r], others[r])
+        add_six(Psi[r], reactions[r])
 
 
 @inlined
@@ -219,7 +219,7 @@ def join_trunks(carried, mobility, coupling):
             couple_trunks(carried, m, e, 0, e + 1, coupling, mobility, 6 * e)
 
 
-@inlined
+@called
 def project_trunks(nodes, carried, m, K):
     """Write the projections of the points' unit wrenches on joints of trunks, from the root out."""
     for k in range(carried.size):

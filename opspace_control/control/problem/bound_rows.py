@@ -19,6 +19,7 @@ from opspace_control.control.problem.row_projection import (
     project_on_constraints,
     project_row,
 )
+from opspace_control.dynamics.trunks import project_trunks
 from opspace_control.spatial.dense import add_scaled
 
 
@@ -59,8 +60,13 @@ def add_share_row(data, count):
 
 @rare
 def begin_rows(data):
-    """Write the rows of joints at rest at their limits; return how many there are."""
-    limits, count = data.bounds.joints, 0
+    """
+    Write the rows of joints at rest at their limits; return how many there are.
+
+    The rows of a problem are the first that need the projections on joints of trunks.
+    """
+    limits, count, robot = data.bounds.joints, 0, data.robot
+    project_trunks(robot.nodes, robot.carried, robot.points.size, data.scratch.projection)
     data.scratch.bounded.bound_rows.index[:] = -1
     data.scratch.bounded.applied.inverse_cost[0] = 0.0
     for k in range(limits.size):

@@ -127,6 +127,7 @@ def resolve_forces(stack, scratch, levels, threshold, data):
 
     """
     mobility, x, applied, smallest = scratch.mobility, stack[FORCE], stack[APPLIED], math.inf
+    scale = stack[SCALE]
     for number in range(levels.size - 1):
         first, last = levels[number], levels[number + 1]
         level = rows_of_level(scratch.level, first, last)
@@ -135,7 +136,7 @@ def resolve_forces(stack, scratch, levels, threshold, data):
         truncated = near = level_threshold(stack[ACTIVATION], first, last, threshold)
         if data is not None and data.cycle.singular_control:
             near = level_neighbourhood(
-                data.scratch.bounded.directions, stack[SCALE], first, last, truncated)
+                data.scratch.bounded.directions, scale, first, last, truncated)
         directions = data is not None and data.cycle.singular_control
         least = decompose_level(mobility, first, truncated, near, directions, level)
         controlled = False
@@ -147,9 +148,12 @@ def resolve_forces(stack, scratch, levels, threshold, data):
         if not controlled:
             solve_level(level, x[first:last])
         if last < x.size:
-            pass_on(mobility, first, last, level, stack[SCALE], x, column)
+            pass_on(mobility, first, last, level, scale, x, column)
     for number in range(levels.size - 2, -1, -1):
         first, last = levels[number], levels[number + 1]
         for r in range(first, last):
-            x[r] += applied[r] - dot_product(mobility[r, last:], x[last:], x.size - last)
+            disturbed = 0.0
+            if scale[r] != 0.0:
+                disturbed = dot_product(mobility[r, last:], x[last:], x.size - last)
+            x[r] += applied[r] - disturbed
     return smallest

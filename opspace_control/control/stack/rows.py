@@ -109,7 +109,7 @@ def stack_joints(task, e, q, v, a_null, stack):
 
 @inlined
 def is_floating(cycle, robot):
-    """Return whether neither drives nor contacts of large inertia keep a base from moving on."""
+    """Return whether a base floats on which neither drives nor contacts of large inertia act."""
     free = 0
     if cycle.floating_base and robot.contacts is None:
         for i in range(3):
