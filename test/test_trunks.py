@@ -101,7 +101,9 @@ def everything():
             JointTask(['l_elbow', 'torso_yaw'], name='joints', priority=4)]
 
 
-@pytest.mark.parametrize('passive', [(), ('l_shoulder_roll', 'r_elbow')], ids=['driven', 'passive'])
+@pytest.mark.parametrize('passive', [(), ('l_shoulder_roll', 'r_elbow'), ('base',),
+                                     ('base', 'l_shoulder_roll', 'r_elbow')],
+                         ids=['driven', 'passive', 'floats', 'floats passively'])
 def test_mobility_of_tasks_of_all_kinds(passive):
     model = RobotModel.from_urdf(sample('dual_arm').urdf, floating_base=True,
                                  passive_joints=passive)
