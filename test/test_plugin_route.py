@@ -335,7 +335,7 @@ def test_shapes_come_and_go(robot, controller):
     kept.distances = kept.distances.changed(collision=kept.distances.collision.with_shapes([
         Shape('hand', 'l_hand', 'sphere', [0.1]),
         Shape('ball', None, 'sphere', [0.1], place + 0.205 * up)]))
-    assert abs(robot.wanted_efforts(kept) - weight).max() > 1.0
+    assert abs(robot.wanted_efforts(kept) - weight).max() > 0.5  # parts softly
 
     def send(number, action, offset=0.0):
         marker = Marker(ns='ball', id=number, type=Marker.SPHERE, action=action)
