@@ -17,6 +17,7 @@ from opspace_control import (
     DistanceLimits,
     JointLimits,
     OperationalSpaceController,
+    PoseTask,
     PositionTask,
     PostureTask,
     RobotModel,
@@ -399,6 +400,32 @@ class TestMotion:
         assert bool(left) != leaves
         assert abs(now.v).max() < 0.05
         assert abs(np.diff(efforts[-1000:], axis=0)).max(axis=1).sum() < 0.01  # 350 before, at most
+
+    def test_joints_stay_within_limits_where_the_world_closes_on_an_arm(self):
+        """Two walls, 2 cm apart in the end, leave the hand no place: it went at 6.9 times them."""
+        model = robot('dual_arm')
+        state = bent(model, demo_robot('dual_arm').start)
+        described = demo_robot('dual_arm').collision().model(model)
+        hand = model.forward_kinematics(state, ['l_hand'])['l_hand'][:3, 3]
+        aside, gap = np.eye(3)[1], 0.35
+        walls = {side: Shape(f'wall {side}', None, 'box', [1.0, 0.1, 1.0],
+                             hand + side * gap * aside) for side in (1, -1)}
+        tasks = [PoseTask(name, name=name) for name in HANDS]
+        controller = OperationalSpaceController(
+            model, tasks, PostureTask(target=state.q), limits=JointLimits(model),
+            distances=DistanceLimits(described.with_shapes(walls.values()).without_still_pairs()))
+        efforts = []
+        for now, tau in moved(controller, state, 5000):
+            efforts.append(tau / model.effort_limits)
+            assert (abs(now.v) < 1.05 * model.velocity_limits).all()
+            speed = 0.1 if gap > 0.06 else 0.0
+            gap -= speed * STEP
+            for side, wall in walls.items():
+                controller.move_shape(wall.name, hand + side * gap * aside,
+                                      twist=[*(-side * speed * aside), 0.0, 0.0, 0.0])
+        deepest = min(found.distance for found in controller.near_pairs)
+        assert deepest < 0.0
+        assert abs(np.diff(efforts[-1000:], axis=0)).max(axis=1).sum() < 0.5
 
     def test_the_world_pushes_the_arm_away(self):
         model = robot('dual_arm')

@@ -45,6 +45,13 @@ def keep_urgent(near, count, last, likely):
 
 
 @inlined
+def overlap_share(collision, distance):
+    """Return how far two shapes overlap, in parts of the zone of features, from 0 to 1."""
+    zone = collision.zone[0]
+    return min(max(-distance, 0.0) / zone, 1.0) if zone > 0.0 else 0.0
+
+
+@inlined
 def move_points(a, b, zone, line, found):
     """
     Move the nearest points of shapes that overlap, across the normal, towards a line of action.
