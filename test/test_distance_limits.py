@@ -145,9 +145,9 @@ class TestBound:
             if parts:
                 inside += 1
                 attainable = controller._limits.scratch.distances.attainable[0]
-                full = 100.0 * (min(-20.0 * room, 0.1, attainable / 100.0) - rate)
+                speed, damping = min(-20.0 * room, 0.1, attainable / 100.0), -120.0 * rate
                 assert least == pytest.approx(
-                    min(full, max(-100.0 * rate, 0.0) + 2.0) - bias, abs=1e-4)
+                    min(100.0 * speed + damping, max(damping, 0.0) + 2.0) - bias, abs=1e-4)
             else:
                 assert least == -np.inf
         assert seen >= 10

@@ -19,6 +19,8 @@ from opspace_control.spatial.vectors import rotate
 # Features of what is at rest are looked for as if it were faster by this, m/s: so that noise of
 # velocities does not let them be looked for anew.
 LEEWAY = 0.01
+# Distance beyond the margin, in parts of the zone of features, from which on they do not count.
+FADED = 5.0 / 3.0
 
 
 @inlined
@@ -103,9 +105,9 @@ def share_by_distance(least, zone, braking):
     """
     Return the share in bounds that features have by the least distance, m, from 0 to 1.
 
-    It is 1 between shapes that touch and those further apart than the margin by the ``zone``, m.
+    It is 1 from the touch to 2/3 of the ``zone``, m, beyond the margin, and 0 from 5/3 of it on.
     """
-    return max(min(2.0 - (least - braking.margin) / zone, 1.0 + least / zone, 1.0), 0.0)
+    return max(min(FADED - (least - braking.margin) / zone, 1.0 + least / zone, 1.0), 0.0)
 
 
 @inlined

@@ -199,7 +199,8 @@ def look_at(k, both, speed, motion, states, collision, braking, search):
     if may_wait(gap, limit, speed, braking, most):
         pair.clear = gap + path  # NaN is not, and stays visible
         return count, last, most
-    if pair.within < math.inf and pair.clear - path >= braking.margin + 2.0 * zone and moves_across(
+    if pair.within < math.inf and share_by_distance(
+            pair.clear - path, zone, braking) == 0.0 and moves_across(
             pair, path, a, b, one, motion, limit, braking, most):
         return count, last, most
     found = near[count]

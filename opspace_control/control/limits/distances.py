@@ -115,8 +115,8 @@ def parting_acceleration(cycle, gap, rate, attainable):
     ``attainable``, m/s²: joints that hardly change the distance stay slow.
     """
     speed = min(-cycle.approach_rate * gap, cycle.parting_speed, attainable / cycle.return_rate)
-    return min(cycle.return_rate * (speed - rate),
-               max(-cycle.return_rate * rate, 0.0) + cycle.distance_braking)
+    damping = -(cycle.return_rate + cycle.approach_rate) * rate
+    return min(cycle.return_rate * speed + damping, max(damping, 0.0) + cycle.distance_braking)
 
 
 @inlined
