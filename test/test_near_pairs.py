@@ -184,7 +184,7 @@ def test_all_crossings_of_edges_are_found(kinds):
         data = in_world([shapes])._replace(near=np.zeros(257, NEAR_PAIR), zone=np.full(1, zone))
         near = near_in(data)
         least = near[0]
-        if least['distance'] < 0.01 or least['distance'] > 1.9 * zone:
+        if least['distance'] < 0.01 or least['distance'] > 1.6 * zone:
             continue
         expected = sorted(
             distance for distance, point in crossings_of(*data.shapes)

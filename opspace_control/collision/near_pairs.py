@@ -26,6 +26,7 @@ from opspace_control.collision.features import (
     write_heights,
 )
 from opspace_control.collision.kept_pairs import (
+    FADED,
     LEEWAY,
     complete,
     is_known,
@@ -199,8 +200,8 @@ def look_at(k, both, speed, motion, states, collision, braking, search):
     if may_wait(gap, limit, speed, braking, most):
         pair.clear = gap + path  # NaN is not, and stays visible
         return count, last, most
-    if pair.within < math.inf and share_by_distance(
-            pair.clear - path, zone, braking) == 0.0 and moves_across(
+    featureless = pair.clear - path >= braking.margin + FADED * zone
+    if pair.within < math.inf and featureless and moves_across(
             pair, path, a, b, one, motion, limit, braking, most):
         return count, last, most
     found = near[count]
