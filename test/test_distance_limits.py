@@ -392,14 +392,14 @@ class TestMotion:
         assert sum(found < 0.0 for found in before.values()) >= 2
         efforts = []
         for now, tau in moved(controller, state, 4000):
-            efforts.append(tau / model.effort_limits)
+            efforts.append(tau)
             assert (abs(now.v) < 1.05 * model.velocity_limits).all()
             for found in collision.distances(now.q, 0.01):
                 assert found.distance > min(before.get(found[:2], 0.01), 0.01) - 1e-3
         left = [found for found in collision.distances(now.q, 0.0099) if found.distance < 0.0099]
         assert bool(left) != leaves
         assert abs(now.v).max() < 0.05
-        assert abs(np.diff(efforts[-1000:], axis=0)).max(axis=1).sum() < 0.01  # 350 before, at most
+        assert largest_steps(efforts[-1000:], model).sum() < 0.01  # 350 before, at most
 
     def test_joints_stay_within_limits_where_the_world_closes_on_an_arm(self):
         """Two walls, 2 cm apart in the end, leave the hand no place: it went at 6.9 times them."""
@@ -416,7 +416,7 @@ class TestMotion:
             distances=DistanceLimits(described.with_shapes(walls.values()).without_still_pairs()))
         efforts = []
         for now, tau in moved(controller, state, 5000):
-            efforts.append(tau / model.effort_limits)
+            efforts.append(tau)
             assert (abs(now.v) < 1.05 * model.velocity_limits).all()
             speed = 0.1 if gap > 0.06 else 0.0
             gap -= speed * STEP
@@ -425,7 +425,7 @@ class TestMotion:
                                       twist=[*(-side * speed * aside), 0.0, 0.0, 0.0])
         deepest = min(found.distance for found in controller.near_pairs)
         assert deepest < 0.0
-        assert abs(np.diff(efforts[-1000:], axis=0)).max(axis=1).sum() < 0.5
+        assert largest_steps(efforts[-1000:], model).sum() < 0.5
 
     def test_the_world_pushes_the_arm_away(self):
         model = robot('dual_arm')

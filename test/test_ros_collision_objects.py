@@ -64,6 +64,18 @@ class Scene:
             SetParametersAtomically, f'{ros_nodes.CONTROLLER}/set_parameters_atomically',
             parameters=message).result.reason
 
+    def tell_frames(self, message):
+        """Publish static frames of TF."""
+        frames = self.network.publisher(type(message), '/tf_static', TF_STATIC)
+        self.robot.run(0.2)
+        frames.publish(message)
+
+    def send_until_known(self, *markers):
+        """Send markers for a second: they are refused until their frame is known."""
+        for _ in range(20):
+            self.send(*markers)
+            self.robot.run(0.05)
+
     def marker(self, place, scale=(0.1, 0.1, 0.1), kind=Marker.SPHERE, number=0, **fields):
         """Return a marker in the base frame with the stamp of the present state."""
         marker = Marker(ns='thing', id=number, type=kind, **fields)
@@ -296,15 +308,11 @@ def test_an_object_that_is_locked_to_a_frame_of_tf_moves_with_its_link(
     scene = Scene(network, described)
     home, grip = scene.hand(), pose(2)
     grip[:3, 3] *= 0.05
-    frames = network.publisher(tf_message, '/tf_static', TF_STATIC)
-    scene.robot.run(0.2)
-    frames.publish(transforms(tf_message, grip=('l_hand', grip)))
+    scene.tell_frames(transforms(tf_message, grip=('l_hand', grip)))
     table = scene.marker(home + 0.3 * DOWN, (0.3, 0.3, 0.1), Marker.CUBE, number=1)
     cargo = scene.marker(np.linalg.inv(grip)[:3, 3], (0.2, 0.2, 0.2), frame_locked=True)
     cargo.header.frame_id = 'grip'
-    for _ in range(20):  # it is refused until the frame is known
-        scene.send(table, cargo)
-        scene.robot.run(0.05)
+    scene.send_until_known(table, cargo)
     scene.robot.send_goal('left', 'l_hand', 0.2 * DOWN)
     scene.robot.run(2.0)
     assert (scene.hand() - home)[2] == pytest.approx(-0.14, abs=1e-3)
@@ -315,15 +323,11 @@ def test_the_frame_of_an_object_is_one_of_tf(tf_message, network, described):  #
     scene = Scene(network, described)
     home, camera = scene.hand(), pose(1)
     camera[:3, 3] *= 0.1
-    frames = network.publisher(tf_message, '/tf_static', TF_STATIC)
-    scene.robot.run(0.2)
-    frames.publish(transforms(tf_message, camera=('base_link', camera)))
+    scene.tell_frames(transforms(tf_message, camera=('base_link', camera)))
     ball = Shape('ball', None, 'sphere', [0.1], home + 0.3 * X)
     marker = scene.marker(np.linalg.inv(camera)[:3] @ [*ball.position, 1.0], 3 * [0.2])
     marker.header.frame_id = 'camera'
-    for _ in range(20):  # it is refused until the frame is known
-        scene.send(marker)
-        scene.robot.run(0.05)
+    scene.send_until_known(marker)
     scene.robot.send_goal('left', 'l_hand', [0.3, 0.0, 0.0])
     for _ in range(40):
         scene.robot.run(0.05)

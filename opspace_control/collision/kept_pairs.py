@@ -54,16 +54,16 @@ def overlap_share(collision, distance):
 
 
 @inlined
-def move_points(a, b, zone, line, found):
+def move_points(a, b, part, line, found):
     """
     Move the nearest points of shapes that overlap, across the normal, towards a line of action.
 
     Those of an overlap are where the shapes would part last, and jump between corners when flat
-    faces turn: features of them are no help, since these are nearer to other faces. From a depth of
-    the ``zone`` on, m, the points are on the line of `find_point_of_action`. ``line`` is scratch.
+    faces turn: features of them are no help, since these are nearer to other faces. They go this
+    ``part`` of the way to the line of `find_point_of_action`. ``line`` is scratch.
     """
     find_point_of_action(a, b, line)
-    part, along, n, points = min(-found.distance / zone, 1.0), 0.0, found.normal, found.points
+    along, n, points = 0.0, found.normal, found.points
     for r in range(3):
         line[0, r] -= points[0, r]
         along += n[r] * line[0, r]
@@ -76,8 +76,9 @@ def move_points(a, b, zone, line, found):
 @inlined
 def complete(a, b, k, feature, bound_share, braking, states, collision, found):
     """Write which pair a near one is, what the motion of the world does to it, and its speeds."""
-    if found.distance < 0.0 and collision.zone[0] > 0.0:
-        move_points(a, b, collision.zone[0], collision.scratch.line, found)
+    part = overlap_share(collision, found.distance)
+    if part > 0.0:
+        move_points(a, b, part, collision.scratch.line, found)
     found.pair, found.feature, found.nodes[0], found.nodes[1] = k, feature, a.node, b.node
     points, normal = found.points, found.normal
     found.world_rate = (world_velocity(a, points[0], normal) - world_velocity(b, points[1], normal))
