@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same robot, law, goals and states for our controller and for its peers."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,17 @@ from opspace_control.spatial.rotations import matrix_from_quaternion
 TASK = {'kp': 100.0, 'kd': 20.0, 'max_linear_velocity': 0.3, 'max_angular_velocity': 1.0}
 POSTURE = {'kp': 25.0, 'kd': 10.0}
 AGREEMENT = 1e-8  # of the largest torque
+
+
+SWING = 0.05  # rad, of all joints, once a second
+
+
+def swing(model, start, period=1e-3):
+    """Yield the states of a second in which all joints of a model swing about a start, q (nq,)."""
+    for k in range(round(1.0 / period)):
+        angle = 2.0 * math.pi * period * k
+        yield RobotState(model, start + SWING * math.sin(angle),
+                         np.full(model.nv, SWING * 2.0 * math.pi * math.cos(angle)))
 
 
 class DisagreementError(Exception):

@@ -11,19 +11,26 @@ import tempfile
 import time
 
 import numpy as np
-from contest import Contest
+from contest import swing
 from figures import Figure, Spread
 from timing import interleave
 
-from opspace_control import JointLimits, OperationalSpaceController, PoseTask, library
+from opspace_control import (
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    RobotModel,
+    library,
+)
 from opspace_control.cli.robots import demo_robot
 from opspace_control.compilation.compilers import replaced
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.errors import OpspaceError
 
 _COMMAND = [sys.executable, '-m', 'opspace_control.cli.main', 'demo']
 _SIGN = 'first effort command'
 _REPETITIONS = 5
-_ROUNDS = 60
+_ROUNDS = 30
 _PROCESS = """
 import numpy as np
 import opspace_control as osc
@@ -76,25 +83,22 @@ def _process(**environment):
 
 
 def _cycle():
-    """Return the figure of a cycle by the library and by what Numba compiles, in one run."""
+    """Return the figure of cycles by the library and by what Numba compiles, in one run."""
     robot = demo_robot('dual_arm')
-    contest = Contest.set_up(robot.path().read_text(), robot.hands, robot.start)
-
-    def controller():
-        return OperationalSpaceController(
-            contest.controller.model, [PoseTask(frame, name=frame) for frame in robot.hands],
-            limits=JointLimits(contest.controller.model))
-
-    ours, theirs = controller(), controller()
+    model = RobotModel.from_urdf_file(robot.path())
+    ours, theirs = (OperationalSpaceController(
+        model, [PoseTask(frame) for frame in robot.hands], limits=JointLimits(model))
+        for _ in range(2))
     ours.warm_up()
     with replaced(library, 'is_there', lambda: False):
         theirs.warm_up()
-    out, inputs = np.empty(ours.model.nv), [(state,) for state in contest.states]
+    inputs = [(state,) for state in swing(model, named_posture(model, robot.start))]
+    out = np.empty(model.nv)
     times = interleave({
         'ours': (lambda state: ours.compute_torque(state, out=out), inputs),
         'peer': (lambda state: theirs.compute_torque(state, out=out), inputs)}, _ROUNDS)
-    return Figure.ratio('first_torque.cycle', 'A cycle by the library and by Numba',
-                        times['ours'], times['peer'], 0.9)
+    return Figure.ratio('first_torque.cycle', 'A cycle of the dual arm that moves within '
+                        'limits, by the library and by Numba', times['ours'], times['peer'], 0.9)
 
 
 def _start():

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Cycles of a saved controller in C++, beside the same cycles called from Python."""
 
-import math
 import os
 import shutil
 import subprocess
@@ -11,7 +10,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from contest import TASK
+from contest import TASK, swing
 from figures import Figure, Spread
 from ros_latency import real_time
 
@@ -20,7 +19,6 @@ from opspace_control import (
     OperationalSpaceController,
     PoseTask,
     RobotModel,
-    RobotState,
     library,
 )
 from opspace_control.cli.robots import demo_robot
@@ -28,9 +26,8 @@ from opspace_control.control.planning.postures import named_posture
 from opspace_control.errors import OpspaceError
 from opspace_control.share import share_directory
 
-_CYCLES = 20_000
+_SECONDS = 20
 _ROUNDS = 3
-_SWING = 0.05  # rad, of all joints, once a second
 _PERCENTILES = {'median': 50.0, '99.9th percentile': 99.9}
 
 
@@ -66,20 +63,16 @@ def _round(folder):
     model = RobotModel.from_urdf(robot.path().read_text())
     controller = OperationalSpaceController(
         model, [PoseTask(hand, **TASK) for hand in robot.hands], limits=JointLimits(model))
-    start, states, content = named_posture(model, robot.start), [], []
-    for k in range(_CYCLES):
-        angle = 2.0 * math.pi * 1e-3 * k
-        states.append(RobotState(model, start + _SWING * math.sin(angle),
-                                 np.full(model.nv, _SWING * 2.0 * math.pi * math.cos(angle))))
-        content.append(np.r_[1e-3, 0.0, states[-1].q, states[-1].v])
+    states = _SECONDS * list(swing(model, named_posture(model, robot.start)))
+    content = [np.r_[1e-3, 0.0, state.q, state.v] for state in states]
     (folder / 'inputs').write_bytes(np.concatenate(content).tobytes())
     controller.save(folder / 'block')
     said = subprocess.run(
         [folder / 'replay', folder / 'block', library.library_path(), folder / 'inputs',
          folder / 'outputs'], check=True, capture_output=True, text=True).stdout
     controller.warm_up()
-    out, times = np.empty(model.nv), np.empty(_CYCLES)
-    torques = np.empty((_CYCLES, model.nv))
+    out, times = np.empty(model.nv), np.empty(len(states))
+    torques = np.empty((len(states), model.nv))
     for k, state in enumerate(states):
         began = time.perf_counter()
         controller.compute_torque(state, out=out)
