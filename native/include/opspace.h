@@ -269,9 +269,15 @@ class Servo : private Controller {
   // read `fault` is the number of a trip; if something else is wrong with the robot, `wrong`.
   Result cycle(std::int64_t stamp, double now, std::int64_t fault = no_trip,
                std::int64_t wrong = no_trip) noexcept {
-    std::int64_t trip = accept(stamp, now, fault);
-    if (trip == no_trip) trip = wrong;
-    const auto done = static_cast<Result>(step(Work::decide, now, static_cast<double>(trip)));
+    Work work = Work::take;
+    std::int64_t trip = fault;
+    if (wrong != no_trip) {
+      work = Work::decide;
+      trip = accept(stamp, now, fault);
+      if (trip == no_trip) trip = wrong;
+    }
+    *stamp_ = stamp;
+    const auto done = static_cast<Result>(step(work, now, static_cast<double>(trip)));
     if (done != Result::control && done != Result::resume) return done;
     assign(Controller::q(), last_q_, header().nq);
     assign(Controller::v(), last_v_, header().nv);
@@ -328,7 +334,9 @@ class Servo : private Controller {
 
  private:
   // Of opspace_control/safety/servo_data.py.
-  enum class Work : int { accept, decide, send, brake, gravity_hold, damp, watch, hold, restart };
+  enum class Work : int {
+    take, accept, decide, send, brake, gravity_hold, damp, watch, hold, restart
+  };
 
   void attach() {
     if (header().servo[0] == 0) {

@@ -238,37 +238,37 @@ class AcceptedState:
                           np.concatenate([np.zeros(6), velocities]))
         self._inputs['last_seen'] = now
 
-    def accept(self, stamp, now, q, v, fault=None, judge=None):
+    def accept(self, stamp, now, q, v):
         """
-        Accept a state, (nq,) and (nv,), or raise a SafetyError; a ``fault`` makes it unreadable.
+        Accept a state, (nq,) and (nv,), or raise a SafetyError.
 
         ``stamp`` is in ns, 0 for none, ``now`` steady time, s. TIME_BACKWARDS is raised once: time
-        goes on from this stamp. STATE_INVALID, POSITION_JUMP and the fault: the state is refused.
+        goes on from this stamp. STATE_INVALID, POSITION_JUMP: the state is refused.
         VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is too fast, the state is known all the same.
-        A servo's verdict is that of its ``judge(now, fault)``.
         """
-        before = self.note(stamp, q, v)
-        verdict = judge(now, fault) if judge else self._judge(now, float(fault is None))
-        if verdict:
-            raise self.refusal(verdict, before, fault)
+        self.note(stamp, q, v)
+        self.judge(now)
 
     def note(self, stamp, q, v):
-        """Note a state to accept, q and v None if unreadable; return the last stamp."""
-        before = self.stamp
+        """Note a state to accept, q and v None if unreadable."""
         self._record['stamp'] = stamp
         if q is not None:
             self._q[:], self._v[:] = q, v
-        return before
 
-    def refusal(self, verdict, before, fault):
-        """Return the SafetyError of a verdict; ``before`` is the last stamp, ns."""
-        if verdict == UNREADABLE:
-            return fault
+    def judge(self, now, fault=None):
+        """Accept the state that was noted, as `accept`, or raise the ``fault`` of reading it."""
+        verdict = self._judge(now, float(fault is None))
+        if verdict:
+            raise fault if verdict == UNREADABLE else self.refusal(verdict)
+
+    def refusal(self, verdict):
+        """Return the SafetyError of a verdict about the state that was noted."""
         k = self._inputs['dof'].item()
         trip = TRIPS[trip_of(verdict, self._passive[k], NO_TRIP)]
         if verdict == WENT_BACKWARDS:
             return SafetyError(trip, 'The time of the joint states went back by '
-                               f'{1e-9 * (before - self.stamp):.3f} s.', value=self.stamp)
+                               f'{1e-9 * (self._clock["before"].item() - self.stamp):.3f} s.',
+                               value=self.stamp)
         if verdict == TURNED:
             return SafetyError(trip, "The orientation of 'base' jumped.", joint='base')
         if verdict == NO_STATE:

@@ -13,16 +13,15 @@ from opspace_control.safety.accepted_state import AcceptedState
 from opspace_control.safety.envelope import Envelope
 from opspace_control.safety.ramps import Ramps
 from opspace_control.safety.servo_data import (
-    ACCEPT,
     BRAKE,
     BRAKED,
     CONTROL,
-    DECIDE,
     HOLD,
     RESTART,
     RESUME,
     SEND,
     SERVO,
+    TAKE,
     WATCH,
     ServoData,
 )
@@ -173,16 +172,17 @@ class Servo:
         number of a trip.
         """
         self.state.note(stamp, q, v)
-        return self.control(now, self.step(ACCEPT, now, fault))
+        return self.control(TAKE, now, fault)
 
-    def control(self, now, fault, prepare=lambda done: None):
+    def control(self, work, now, fault=NO_TRIP, prepare=lambda done: None):
         """
-        Do what follows a state that is accepted, or not for the ``fault``; result as of `cycle`.
+        Do what follows a state that was noted; result as of `cycle`.
 
+        ``work`` is `TAKE`, or `DECIDE` for one that is accepted, or not for the ``fault``.
         ``prepare(done)`` is called before the law, with `CONTROL` or `RESUME`; a SafetyError of it
         trips, and is raised.
         """
-        done = self.step(DECIDE, now, fault)
+        done = self.step(work, now, fault)
         if done not in (CONTROL, RESUME):
             return done
         try:

@@ -12,7 +12,7 @@ from opspace_control.safety.accepted_state import StateMemory
 from opspace_control.safety.ramps import RampData
 
 # What a call does.
-ACCEPT, DECIDE, SEND, BRAKE, GRAVITY_HOLD, DAMP, WATCH, HOLD, RESTART = range(9)
+TAKE, ACCEPT, DECIDE, SEND, BRAKE, GRAVITY_HOLD, DAMP, WATCH, HOLD, RESTART = range(10)
 # What comes of all but ACCEPT: nothing is to be sent; the law is to be called, or its efforts are
 # to be sent; the same, after a trip; the efforts to be sent are those of the brake.
 EARLY, CONTROL, RESUME, BRAKED = range(4)

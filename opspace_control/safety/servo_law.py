@@ -3,8 +3,8 @@
 """
 The compiled servo: from a state that has come to efforts that may be sent, with trips.
 
-A cycle is three calls around the control law, a kernel of its own: `ACCEPT` and `DECIDE`, whose
-result says whether the law is called, then `SEND`. Between states `WATCH` looks at their age.
+A cycle is two calls around the control law, a kernel of its own: `TAKE`, whose result says whether
+the law is called, then `SEND`. Between states `WATCH` looks at their age.
 All of it works on arrays and needs no Python.
 """
 
@@ -38,6 +38,7 @@ from opspace_control.safety.servo_data import (
     HOLD,
     RESUME,
     SEND,
+    TAKE,
     WATCH,
 )
 from opspace_control.safety.servo_efforts import (
@@ -206,19 +207,21 @@ def servo_step(servo, work, now, number):
     """
     Do a part of a cycle, or what is done between cycles; return what comes of it.
 
-    ``now`` is steady time, s. ``number`` is that of a trip, or `NO_TRIP`: with `ACCEPT` the fault
-    of a state which cannot be read; the result is that of the state. With `DECIDE` and `BRAKE` the
-    fault is noted, and the robot is braked. `GRAVITY_HOLD` holds it and `DAMP` damps it whatever
-    its trip is, by the ``number`` as scale. With `WATCH` it is 1 if a simulation is paused, else 0.
-    `HOLD` makes the present pose every goal and acknowledges a trip, `RESTART` begins anew.
+    ``now`` is steady time, s. ``number`` is that of a trip, or `NO_TRIP`: with `TAKE` the fault of
+    a state which cannot be read. `TAKE` is `ACCEPT`, whose result is the fault of the state, and
+    `DECIDE`. With `DECIDE` and `BRAKE` the fault is noted, and the robot is braked. `GRAVITY_HOLD`
+    holds it and `DAMP` damps it whatever its trip is, by the ``number`` as scale. With `WATCH` it
+    is 1 if a simulation is paused, else 0. `HOLD` makes the present pose every goal and
+    acknowledges a trip, `RESTART` begins anew.
     """
     if work == ACCEPT:
         return accept_next(servo, now, int(number))
     servo.numbers[0].news, servo.numbers[0].fault = False, NO_TRIP
-    if work in (DECIDE, BRAKE):
-        if number != NO_TRIP:
-            return trip_and_brake(servo, int(number), now)
-        return decide(servo, now) if work == DECIDE else brake_in_trip(servo, now)
+    if work in (TAKE, DECIDE, BRAKE):
+        fault = accept_next(servo, now, int(number)) if work == TAKE else int(number)
+        if fault != NO_TRIP:
+            return trip_and_brake(servo, fault, now)
+        return brake_in_trip(servo, now) if work == BRAKE else decide(servo, now)
     if work == SEND:
         return send(servo, now)
     if work in (GRAVITY_HOLD, DAMP):

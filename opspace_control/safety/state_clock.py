@@ -14,6 +14,7 @@ LONGEST_LEAP = 0.1  # s
 # state is in steady time, because a simulation may be slow or stop.
 CLOCK = np.dtype([
     ('stamp', np.int64),          # of the last state, ns; 0: it had none
+    ('before', np.int64),         # of the state before it
     ('last_change', np.float64),  # steady time at which the stamp last changed, s
     ('repeated', np.bool_),       # whether the stamp was that of the state before
     ('first', np.bool_),          # whether the next state is the first
@@ -33,7 +34,7 @@ def step_clock(clock, stamp, now):
     at this one.
     """
     before, last, first = clock.stamp, clock.last_change, clock.first
-    clock.stamp, clock.first = stamp, False
+    clock.stamp, clock.before, clock.first = stamp, before, False
     clock.repeated = stamp == before and before != 0
     if not clock.repeated:
         clock.last_change = now

@@ -9,7 +9,17 @@ from opspace_control.ros.cycle.command_output import CommandOutput, Release
 from opspace_control.ros.cycle.robot_cycle import RobotCycle
 from opspace_control.ros.cycle.state_input import StateInput
 from opspace_control.safety.servo import Servo
-from opspace_control.safety.servo_data import ACCEPT, BRAKED, EARLY, HOLD, RESUME, WATCH
+from opspace_control.safety.servo_data import (
+    ACCEPT,
+    BRAKED,
+    DECIDE,
+    EARLY,
+    HOLD,
+    RESUME,
+    TAKE,
+    WATCH,
+)
+from opspace_control.safety.state_checks import ACCEPTED, UNREADABLE
 from opspace_control.safety.supervisor import NO_TRIP, NUMBER_OF, TRIPS
 
 
@@ -25,6 +35,7 @@ class ControlCycle(RobotCycle):
     def __init__(self, controller, command, publish, logger, odometry=None):
         super().__init__(Servo(controller, StateInput(controller.model, odometry)), logger)
         self._step = self.servo.step
+        self._fault, self._verdict = (self._numbers[name] for name in ('fault', 'verdict'))
         self._law = [controller._cycle[name] for name in (
             'limited', 'unsolved', 'levels_skipped', 'attained', 'least_eigenvalue')]
         self.exerted = self.servo.exerted.copy()
@@ -44,32 +55,20 @@ class ControlCycle(RobotCycle):
         opened = self._state_input.open(data)
         if opened is None or self._state_input.expects(opened, now):
             return
-        fault, before = None, self._trip.item()
+        self._before = self._trip.item()
+        self.exerted[:] = self.servo.exerted
+        fault, work, trip = self._state_input.read(opened, now), TAKE, NO_TRIP
+        if fault or self.observes_first:
+            work, trip, fault = DECIDE, *self._accept(fault, now)
         try:
-            self._state_input.take(opened, now, self._judge)
-            self.exerted[:] = self.servo.exerted
-            if self.observes_first:
-                self.observe()
-        except SafetyError as error:
-            fault = error
-        observes = not (fault or self.observes_first)
-
-        def prepare(done):
-            nonlocal before
-            if done == RESUME:
-                self._resume(TRIPS[before])
-            before = NO_TRIP
-            self.move_goals(self.time)
-        try:
-            done = self.servo.control(now, NUMBER_OF[fault.trip] if fault else NO_TRIP, prepare)
+            done = self.servo.control(work, now, trip, self._prepare)
         except SafetyError as error:  # of a goal that moves
             fault, done = error, BRAKED
         if done != EARLY:
-            if self._numbers['fault'].item() != NO_TRIP:
-                self._report(fault or self._error_of_effort(), before,
-                             self._numbers['news'].item())
+            if self._fault.item() != NO_TRIP:
+                self._report(fault or self._error(), self._before, self._numbers['news'].item())
             self._output.publish()
-        if observes:
+        if not self.observes_first and self._verdict.item() == ACCEPTED:
             self.observe()
         if done != EARLY:
             self._tell(now, opened)
@@ -107,13 +106,31 @@ class ControlCycle(RobotCycle):
             data = newest()
             opened = None if data is None else self._state_input.open(data)
             if opened is not None:
-                self._state_input.take(opened, now, self._judge)
+                self._see(self._state_input.read(opened, now), now)
         return Release(self._state_input, self._output, self.supervisor, look, has_subscriber)
 
-    def _judge(self, now, fault):
-        """Return the servo's verdict about the state that was noted."""
-        self._step(ACCEPT, now, NUMBER_OF[fault.trip] if fault else NO_TRIP)
-        return self._numbers['verdict'].item()
+    def _see(self, fault, now):
+        """Accept the state that was read, or not for the fault; return the number of its trip."""
+        trip = self._step(ACCEPT, now, NUMBER_OF[fault.trip] if fault else NO_TRIP)
+        if self._verdict.item() == UNREADABLE:
+            self._state_input.see(fault, now)
+        return trip
+
+    def _accept(self, fault, now):
+        """Observe a state before its command if it is accepted; return its trip and fault."""
+        trip = self._see(fault, now)
+        if trip == NO_TRIP and self.observes_first:
+            try:
+                self.observe()
+            except SafetyError as error:
+                return NUMBER_OF[error.trip], error
+        return trip, fault if self._verdict.item() == UNREADABLE else None
+
+    def _prepare(self, done):
+        if done == RESUME:
+            self._resume(TRIPS[self._before])
+            self._before = NO_TRIP
+        self.move_goals(self.time)
 
     def _tell(self, now, opened):
         """Count a cycle, and publish feedback or do waiting work; not with an unknown state."""
@@ -124,7 +141,8 @@ class ControlCycle(RobotCycle):
                               *(number.item() for number in self._law))
         self._give_feedback(now, tripped, opened.stamp)
 
-    def _error_of_effort(self):
-        """Return the SafetyError of an effort that was not finite in this call."""
-        numbers = self._numbers[0]
-        return self._not_finite(numbers['dof'], numbers['effort'])
+    def _error(self):
+        """Return the SafetyError of the state, or of an effort of its cycle that was not finite."""
+        verdict, numbers = self._verdict.item(), self._numbers[0]
+        return (self._not_finite(numbers['dof'], numbers['effort']) if verdict == ACCEPTED else
+                self._state_input.refusal(verdict))

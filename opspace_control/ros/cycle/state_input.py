@@ -187,6 +187,7 @@ class StateInput(AcceptedState):
         self._reader = JointStateReader(model)
         self._odometry = odometry
         super().__init__(model)
+        self._joints = ((self._q[7:], self._v[6:]) if model.floating_base else (self._q, self._v))
 
     def restart(self, now):
         """Reset: the state is unknown until the next one arrives."""
@@ -205,44 +206,39 @@ class StateInput(AcceptedState):
         """Return whether the odometry for a first joint state may still arrive."""
         return self._odometry is not None and self._odometry.expected(opened.stamp, now)
 
-    def take(self, opened, now, judge=None):
+    def take(self, opened, now):
         """
         Read and check an opened JointState that arrived at the steady time ``now``, s.
-
-        ``judge`` is that of `accept`.
 
         A SafetyError says why the state is refused: TIME_BACKWARDS, STATE_INVALID, ODOM_TIMEOUT,
         ODOM_INVALID, POSITION_JUMP. After VELOCITY_LIMIT it is accepted.
         """
-        q, v, fault, joints = self.read(opened, now)
+        fault = self.read(opened, now)
         try:
-            self.accept(opened.stamp, now, q, v, fault, judge)
+            self.judge(now, fault)
         except SafetyError as error:
             if error is fault:
-                self.see(joints, now)
+                self.see(fault, now)
             raise
 
     def read(self, opened, now):
-        """
-        Return q and v of an opened JointState, or None, why it is none, and what joints to `see`.
-
-        These are None unless the odometry is at fault.
-        """
+        """Note the state of an opened JointState; return the SafetyError of one that is none."""
+        self._record['stamp'] = opened.stamp
         try:
-            q, v = joints = self._reader.read(opened)
+            self._reader.read(opened, *self._joints)
             if self._odometry:
-                try:
-                    q, v = self._odometry.complete(*joints, opened.stamp, now)
-                except SafetyError as error:
-                    return None, None, error, joints
+                self._q[:], self._v[:] = self._odometry.complete(*self._joints, opened.stamp, now)
+        except SafetyError as error:
+            return error
         except OpspaceError as error:
-            return None, None, SafetyError(STATE_INVALID, str(error)), None
-        return q, v, None, None
+            return SafetyError(STATE_INVALID, str(error))
+        return None
 
-    def see(self, joints, now):
-        """Note finite positions and velocities of joints whose base is not known: what to damp."""
-        if joints is not None and self.known and all(np.isfinite(part).all() for part in joints):
-            self.see_joints(*joints, now)
+    def see(self, fault, now):
+        """Note finite numbers of joints whose base is not known, for this fault: what to damp."""
+        if (fault.trip in (ODOM_TIMEOUT, ODOM_INVALID) and self.known
+                and all(np.isfinite(part).all() for part in self._joints)):
+            self.see_joints(*self._joints, now)
 
     def is_paused(self, time_now, timeout):
         """Return whether the last state is as new as /clock, ns, None or 0 if it is not known."""

@@ -40,15 +40,16 @@ class JointStateReader:
         self._names = self._places = None  # of the message before
         self._from = np.zeros(len(self._wanted), dtype=np.intp)
 
-    def read(self, opened):
+    def read(self, opened, positions, velocities):
         """
-        Return the positions and velocities of an opened JointState, in the order of the model.
+        Write the numbers of an opened JointState, in the order of the model, into two arrays.
 
         A missing joint, or arrays of different lengths, are a RosInterfaceError.
         """
         if opened.places is not self._places:
             self._find(opened)
-        return opened.values[self._positions], opened.values[self._velocities]
+        opened.values.take(self._positions, out=positions, mode='clip')
+        opened.values.take(self._velocities, out=velocities, mode='clip')
 
     def _find(self, opened):
         """Find the numbers of the joints in messages of the layout of this one."""

@@ -197,8 +197,15 @@ class _Layout:
 
     def fits(self, data):
         """Return whether a message differs from that one in nothing but stamp and numbers."""
-        return len(data) == self._size and (
-            self._between(data) == self._constant or self._fixed_part(data) == self._fixed)
+        if len(data) != self._size:
+            return False
+        between = self._between(data)
+        if between == self._constant:
+            return True
+        if self._fixed_part(data) != self._fixed:
+            return False
+        self._constant = between  # a publisher may have the same between fields again
+        return True
 
     def open(self, data):
         """Return such a message as an OpenedMessage."""
