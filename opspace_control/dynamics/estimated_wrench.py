@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.dynamics.data import make_points
+from opspace_control.dynamics.articulated_body import mass_matrix
+from opspace_control.dynamics.data import NODE_STATE, make_points, moment_nodes
+from opspace_control.dynamics.kinematics import fill_jacobian, move
 from opspace_control.dynamics.operational_space import row_scales
 from opspace_control.dynamics.preparation import check_state, joint_vector
 from opspace_control.errors import ModelError
@@ -41,32 +43,66 @@ def estimated_wrench(model, state, frame, residual, *, base=False):
     """
     check_state(model, state)
     r = joint_vector(model, residual, 'residual')
-    return explain(model, state, frame, r, base, model.locked)
-
-
-def explain(model, state, frame, r, base, locked):
-    """Return the `EstimatedWrench` with these joints locked, (nv,) of bool; nothing is checked."""
-    nodes, supports = model.nodes, make_points(model, [frame])[1]
-    chain = np.zeros(model.nv, bool)
-    chain[nodes['v_index'][(supports[:, 0] != 0) & (nodes['v_index'] >= 0)]] = True
-    chain &= ~locked
-    if model.floating_base and not base:
-        chain[:6] = False
-    if not chain.any():
+    found, = WrenchEstimator(model, [frame], base=base).estimate(state, r, model.locked)
+    if found is None:
         raise ModelError(f"No joint moves '{frame}': no joint force tells of a wrench there.",
                          cure='Name a link further out.' + (
                              ' base=True has the wrench on the base.' * model.floating_base),
                          frame=frame)
-    J = model.jacobian(state, [frame])[:, chain]
-    responses = np.linalg.solve(model.mass_matrix(state)[np.ix_(chain, chain)],
-                                np.column_stack([J.T, r[chain]]))
+    return found
+
+
+class WrenchEstimator:
+    """
+    Estimate the wrenches at frames of a model, as `estimated_wrench` each, at many states.
+
+    ``frames`` (m,) are names; a ModelError refuses an unknown one.
+    """
+
+    def __init__(self, model, frames, *, base=False):
+        nodes = moment_nodes(model)
+        points, supports = make_points(model, frames)
+        states = np.zeros(nodes.size, NODE_STATE)
+        self._q, self._v = np.zeros(model.nq), np.zeros(model.nv)
+        self._A, self._J = np.zeros((model.nv, model.nv)), np.zeros((6 * points.size, model.nv))
+        self._least_mobility = 1.0 / nodes['mass'].sum()
+        self._chains = np.zeros((points.size, model.nv), bool)
+        moves = nodes['v_index'] >= 0
+        for chain, support in zip(self._chains, supports.T, strict=True):
+            chain[nodes['v_index'][(support != 0) & moves]] = True
+        if model.floating_base and not base:
+            self._chains[:, :6] = False
+        self._kernels = (
+            move.bind(nodes, self._q, self._v, np.zeros(model.nv), states, points),
+            fill_jacobian.bind(nodes, states, points, supports, self._J),
+            mass_matrix.bind(nodes, self._q, states, self._A))
+
+    def estimate(self, state, residual, locked):
+        """
+        Return the `EstimatedWrench` at each frame, a list; None at one that no joint moves.
+
+        ``residual`` (nv,), N·m or N, of a state of the model, ``locked`` (nv,) of bool are the
+        joints under a brake; nothing is checked.
+        """
+        self._q[:], self._v[:] = state.q, state.v
+        for kernel in self._kernels:
+            kernel()
+        return [_explain(self._A, J, chain, residual, self._least_mobility) if chain.any() else None
+                for J, chain in zip(self._J.reshape(len(self._chains), 6, -1),
+                                    self._chains & ~locked, strict=True)]
+
+
+def _explain(A, J, chain, r, least_mobility):
+    """Return the `EstimatedWrench` for A (nv, nv), J (6, nv), and the joints of the chain (nv,)."""
+    J = J[:, chain]
+    responses = np.linalg.solve(A[np.ix_(chain, chain)], np.column_stack([J.T, r[chain]]))
     Lambda_inverse = J @ responses[:, :6]
-    scale = row_scales(Lambda_inverse.diagonal(), 1.0 / nodes['mass'].sum())
+    scale = row_scales(Lambda_inverse.diagonal(), least_mobility)
     eigenvalues, vectors = np.linalg.eigh(scale[:, None] * Lambda_inverse * scale)
     t = 6.0 * eigenvalues / SINGULARITY_THRESHOLD
     gains = np.array(list(map(smooth_step, t))) / np.maximum(eigenvalues, np.finfo(float).tiny)
     turned = scale[:, None] * vectors
     F = turned @ (gains * (turned.T @ (J @ responses[:, 6])))
-    remainder = np.zeros(model.nv)
+    remainder = np.zeros(r.size)
     remainder[chain] = r[chain] - J.T @ F
     return EstimatedWrench(F, int((t >= 1.0).sum()), remainder)

@@ -143,14 +143,14 @@ class Feedback:
         """
         Add a topic of a stamped message in a frame, such as a PoseStamped.
 
-        ``numbers()`` returns those of `fill_message`, or None for no message.
+        ``numbers(stamp)`` returns those of `fill_message`, or None for no message.
         """
         message = kind()
         message.header.frame_id = frame
         part = getattr(message, list(message.get_fields_and_field_types())[-1])
 
         def fill(stamp):
-            present = numbers()
+            present = numbers(stamp)
             if present is None:
                 return False
             message.header.stamp = stamp

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 from geometry_msgs.msg import WrenchStamped
 
-from opspace_control.dynamics.estimated_wrench import explain
-from opspace_control.errors import ModelError, SafetyError
+from opspace_control.dynamics.estimated_wrench import WrenchEstimator
+from opspace_control.errors import SafetyError
 from opspace_control.identification.residual_parts import PARTS, ResidualSplitter
 from opspace_control.ros.middleware.endpoints import Part, shared
 from opspace_control.ros.parameters.joints import collision_thresholds, external_effort_limits
@@ -44,12 +44,16 @@ class ExternalEffort(Part):
         """Add ``external_effort``, its parts, and ``estimated_wrench`` of each task of a link."""
         controller = self._controller
         objects = [grasp.task for grasp in controller.grasps.values()]
-        frames = {}  # in the order of the tasks
-        for task in controller.tasks.values():
-            if not (isinstance(task, (JointTask, CenterOfMassTask)) or task in objects):
-                feedback.add_numbers(f'~/{task.name}/estimated_wrench', WrenchStamped,
-                                     self._frames.named(task.frame), partial(self._wrench, task))
-                frames[task.frame] = None
+        tasks = [task for task in controller.tasks.values() if not (
+            isinstance(task, (JointTask, CenterOfMassTask)) or task in objects)]
+        frames = tuple(dict.fromkeys(task.frame for task in tasks))
+        estimate = WrenchEstimator(controller.model, frames).estimate
+        wrench_at = shared(lambda: dict(zip(frames, estimate(
+            self._cycle.state, self._observer.residual, controller.locked), strict=True)))
+        for task in tasks:
+            feedback.add_numbers(
+                f'~/{task.name}/estimated_wrench', WrenchStamped, self._frames.named(task.frame),
+                partial(self._wrench, task, wrench_at))
         self._splitter = ResidualSplitter(controller.model, frames, 1.0)
         part_of, joints = shared(self._split), controller.model.dof_names
         feedback.add_joints('~/external_effort', joints, effort=lambda _stamp: (
@@ -107,14 +111,7 @@ class ExternalEffort(Part):
         return self._splitter.split(1e-9 * self._cycle.time, self._cycle.state,
                                     self._observer.residual, self._controller.locked)
 
-    def _wrench(self, task):
+    def _wrench(self, task, wrench_at, stamp):
         """Return the estimated wrench that the robot applies there, (6,), in the frame's axes."""
-        if not (self._is_on and self._cycle.known):
-            return None
-        model = self._controller.model
-        try:
-            found = explain(model, self._cycle.state, task.frame, self._observer.residual, False,
-                            self._controller.locked)
-        except ModelError:  # no joint moves it any more
-            return None
-        return -(found.wrench.reshape(2, 3) @ task.rotation_in_base).reshape(6)
+        found = wrench_at(task.frame, stamp) if self._is_on and self._cycle.known else None
+        return found and -(found.wrench.reshape(2, 3) @ task.rotation_in_base).reshape(6)

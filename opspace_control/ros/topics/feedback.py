@@ -44,10 +44,10 @@ def add_task_topics(feedback, controller, frames):
             continue
         goals = frames.of_goals(task)
         feedback.add_numbers(f'{topic}/current_pose', PoseStamped, goals,
-                             partial(getattr, task, 'pose'))
+                             lambda _stamp, task=task: task.pose)
         if isinstance(task, PoseTask):
             feedback.add_numbers(f'{topic}/error', TwistStamped, goals,
-                                 partial(getattr, task, 'error'))
+                                 lambda _stamp, task=task: task.error)
         own = frames.named(task.frame) if task.frame and not task.unattached else frames.base
         elsewhere = isinstance(task, CenterOfMassTask) or task in objects
         place = partial(frames.in_base, own) if elsewhere else None
@@ -70,7 +70,7 @@ def _measured(task):
                                                    measured.reshape(2, 3))
 
 
-def _wrench(task, wrench_of, place):
+def _wrench(task, wrench_of, place, _stamp):
     """Return a wrench (6,) along the axes of the task's frame, or of one that is at ``place()``."""
     wrench = wrench_of(task)
     if wrench is None:
