@@ -66,8 +66,8 @@ class MessageReader:
     def open(self, data):
         """Return a serialized message, bytes, as an OpenedMessage; raises as `open_message`."""
         for layout in self._layouts:
-            if layout.fits(data):
-                return layout.open(data)
+            if opened := layout.open(data):
+                return opened
         message = open_message(data, self._kind)
         fields = _Fields(message)
         if fields.are_in(data, message):
@@ -195,20 +195,19 @@ class _Layout:
         self._mask = int.from_bytes(mask, 'little')
         self._fixed = self._fixed_part(data)
 
-    def fits(self, data):
-        """Return whether a message differs from that one in nothing but stamp and numbers."""
-        if len(data) != self._size:
-            return False
-        between = self._between(data)
-        if between == self._constant:
-            return True
-        if self._fixed_part(data) != self._fixed:
-            return False
-        self._constant = between  # a publisher may have the same between fields again
-        return True
-
     def open(self, data):
-        """Return such a message as an OpenedMessage."""
+        """
+        Return a message as an OpenedMessage.
+
+        None if it differs from that one in more than stamp and numbers.
+        """
+        if len(data) != self._size:
+            return None
+        between = self._between(data)
+        if between != self._constant:
+            if self._fixed_part(data) != self._fixed:
+                return None
+            self._constant = between  # a publisher may have the same between fields again
         stamp = None
         if self._stamp:
             sec, nanosec = _STAMP.unpack_from(data, self._stamp.start)
