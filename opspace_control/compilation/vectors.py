@@ -96,14 +96,37 @@ class _Six(types.Type):
 
 
 _SIX = _Six('six')
-_SIX_NUMBERS = llvm.VectorType(_NUMBER, 6)
+# Four and two: LLVM would keep a vector of six in six registers from one block to the next, and
+# put it together again in each turn of a loop.
+_PARTS = _VECTOR, llvm.VectorType(_NUMBER, 2)
 
 
 @register_model(_Six)
 class _SixModel(PrimitiveModel):
 
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, _SIX_NUMBERS)
+        super().__init__(manager, kind, llvm.LiteralStructType(_PARTS))
+
+
+def _places(context, builder, kind, array, first):
+    """Return the addresses of the parts of six numbers of an array."""
+    return [_address(context, builder, kind, array, builder.add(first, _INDEX(k)), part)
+            for k, part in zip((0, _WIDTH), _PARTS, strict=True)]
+
+
+def _parts(builder, kind, value):
+    """Return the parts of six numbers, or of one number for all six."""
+    if kind is _SIX:
+        return [builder.extract_value(value, k) for k in range(len(_PARTS))]
+    return [_repeated(builder, value, part) for part in _PARTS]
+
+
+def _assembled(builder, parts):
+    """Return six numbers of their parts."""
+    value = llvm.Constant(llvm.LiteralStructType(_PARTS), llvm.Undefined)
+    for k, part in enumerate(parts):
+        value = builder.insert_value(value, part, k)
+    return value
 
 
 @intrinsic
@@ -111,7 +134,8 @@ def _six(_typing, x, first):
     _check(x)
 
     def generate(context, builder, _signature, arguments):
-        return builder.load(_address(context, builder, x, *arguments, _SIX_NUMBERS), align=8)
+        return _assembled(builder, [builder.load(place, align=8) for place in _places(
+            context, builder, x, *arguments)])
 
     return _SIX(x, types.intp), generate
 
@@ -119,16 +143,16 @@ def _six(_typing, x, first):
 @intrinsic
 def _put(_typing, x, first, numbers):
     _check(x)
+    kind = _SIX if numbers is _SIX else types.float64
 
     def generate(context, builder, _signature, arguments):
         array, start, values = arguments
-        if numbers is not _SIX:
-            values = _repeated(builder, values, _SIX_NUMBERS)
-        target = _address(context, builder, x, array, start, _SIX_NUMBERS)
-        builder.store(values, target, align=8)
+        for part, place in zip(_parts(builder, kind, values), _places(
+                context, builder, x, array, start), strict=True):
+            builder.store(part, place, align=8)
         return context.get_dummy_value()
 
-    return types.none(x, types.intp, _SIX if numbers is _SIX else types.float64), generate
+    return types.none(x, types.intp, kind), generate
 
 
 @intrinsic
@@ -155,9 +179,9 @@ def _define(function, operation, kinds):
 
     @lower_builtin(function, *kinds)
     def generate(_context, builder, _signature, operands):
-        parts = [each if kind is _SIX else _repeated(builder, each, _SIX_NUMBERS)
-                 for kind, each in zip(kinds, operands, strict=True)]
-        return getattr(builder, operation)(*parts, flags=_RELAXED)
+        parts = [_parts(builder, *each) for each in zip(kinds, operands, strict=True)]
+        return _assembled(builder, [getattr(builder, operation)(*pair, flags=_RELAXED)
+                                    for pair in zip(*parts, strict=True)])
 
 
 for _function, _operation, _kinds in (
