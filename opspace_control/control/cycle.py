@@ -57,14 +57,13 @@ from opspace_control.dynamics.hybrid_dynamics import (
     gather_torques,
     induce_node,
     load_node,
-    propagate_passive_force,
     start_passive_inertia,
 )
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
 from opspace_control.dynamics.operational_space_inertia import sum_products
 from opspace_control.dynamics.passive_forces import passive_forces
+from opspace_control.dynamics.passive_responses import gather_with_response
 from opspace_control.dynamics.trunks import project_trunks
-from opspace_control.model.nodes import PASSIVE
 from opspace_control.tasks.posture import demand_posture, feed_efforts
 from opspace_control.tasks.trajectory_law import advance_targets
 
@@ -92,10 +91,10 @@ def move_outward(nodes, states, needs_inertia, responds, gravity, v, a):
         weigh_node(nodes, i, states)
         move_node(nodes, i, v, a, states)
         load_node(nodes, i, gravity, states)
-        if needs_inertia[i]:
+        if needs_inertia[i] or responds[i]:
             set_inertia(nodes, i, states)
         if responds[i]:
-            start_passive_inertia(nodes, i, states)
+            start_passive_inertia(i, states)
 
 
 @called
@@ -103,7 +102,7 @@ def induce_passive(nodes, states, responds, passive_torque, a):
     """
     Write the accelerations that the other joints induce in passive joints: inwards, then outwards.
 
-    Afterwards ``z`` is zero, for the wrenches of `respond_to_wrenches`.
+    Afterwards ``z`` is zero, for the wrenches of `gather_with_response`.
     """
     for i in range(nodes.size - 1, -1, -1):
         if responds[i]:
@@ -113,25 +112,6 @@ def induce_passive(nodes, states, responds, passive_torque, a):
             induce_node(nodes, i, responds, states, a)
             for r in range(6):
                 states[i].z[r] = 0.0
-
-
-@called
-def respond_to_wrenches(nodes, states, responds, joint_tasks, joint_force, a):
-    """
-    Add the passive-joint response to the wrenches of the stack.
-
-    The active joints induce the force of a passive joint itself, as if its reaction acted on the
-    joint, [JR94] (6.9).
-    """
-    for i in range(nodes.size - 1, -1, -1):
-        if responds[i]:
-            reaction = 0.0
-            if joint_tasks.size > 0 and nodes[i].status == PASSIVE:
-                reaction = -joint_force[nodes[i].v_index]
-            propagate_passive_force(nodes, i, responds, reaction, states)
-    for i in range(nodes.size):
-        if responds[i]:
-            induce_node(nodes, i, responds, states, a)
 
 
 @inlined
@@ -185,10 +165,12 @@ def move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
     apply_forces(robot, demand, joint_force, stack)
     exert_contacts(robot.contacts, robot.states, robot.responds)
     if cycle.has_passive:
-        respond_to_wrenches(robot.nodes, robot.states, robot.responds, demand.joint_tasks,
-                            joint_force, results.a_task)
+        gather_with_response(
+            robot.nodes, robot.states, robot.responds, scratch.passive_torque,
+            demand.joint_tasks.size > 0, joint_force, results.a_null, results.a_task, tau)
         respond_contacts(robot.contacts, robot.states, robot.responds)
-    gather_torques(robot.nodes, scratch.passive_torque, results.a_null, robot.states, tau)
+    else:
+        gather_torques(robot.nodes, scratch.passive_torque, results.a_null, robot.states, tau)
     if demand.joint_tasks.size > 0:
         for k in range(tau.size):
             tau[k] += joint_force[k]

@@ -82,9 +82,10 @@ def spread_force(points, e, supports, nodes, wrench, responds, states):
             continue
         mass_share, s = nodes[i].mass / points[e].mass, states[i]
         x, y, z = mass_share * wrench[0], mass_share * wrench[1], mass_share * wrench[2]
-        add_force(s.c, x, y, z, s.f)
         if responds[i]:
             add_force(s.c, x, y, z, s.z)
+        else:
+            add_force(s.c, x, y, z, s.f)
 
 
 @kernel

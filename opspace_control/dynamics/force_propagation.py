@@ -7,25 +7,25 @@ import math
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import CENTER, COUNTS, FLOATING, OTHER, OWN, SEEN, UNIT
 from opspace_control.model.nodes import LOCKED, PASSIVE
-from opspace_control.spatial.six import put, six
+from opspace_control.spatial.six import add_six, put, six
 
 
 @inlined
-def unit_wrenches(p, axes, sign, Psi):
+def unit_wrenches(p, axes, Psi):
     """
     Write six unit wrenches at p, moved to the root link's origin, as the columns of Ψ.
 
-    Three forces along ``axes[0]`` (by column), three moments about ``axes[1]``, all times ``sign``.
+    Three forces along ``axes[0]`` (by column), three moments about ``axes[1]``.
     """
     for c in range(3):
-        x, y, z = sign * axes[0, 0, c], sign * axes[0, 1, c], sign * axes[0, 2, c]
+        x, y, z = axes[0, 0, c], axes[0, 1, c], axes[0, 2, c]
         Psi[0, c], Psi[1, c], Psi[2, c] = x, y, z
         Psi[3, c] = p[1] * z - p[2] * y
         Psi[4, c] = p[2] * x - p[0] * z
         Psi[5, c] = p[0] * y - p[1] * x
         for r in range(3):
             Psi[r, 3 + c] = 0.0
-            Psi[3 + r, 3 + c] = sign * axes[1, r, c]
+            Psi[3 + r, 3 + c] = axes[1, r, c]
 
 
 @inlined
@@ -38,6 +38,12 @@ def is_group(point):
 def is_idle(point):
     """Return whether a point has no rows in this cycle."""
     return point.begin >= point.end
+
+
+@inlined
+def is_propagated(point):
+    """Return whether propagation gives Λ⁻¹ of a point: it is neither idle nor `FLOATING`."""
+    return not (is_idle(point) or point.whole == FLOATING)
 
 
 @inlined
@@ -68,19 +74,32 @@ def clear_rows(point, Psi):
 
 
 @inlined
-def start_propagation(carried, e, passively):
-    """Write the unit wrenches at point e and their reactions on the other link; zero for groups."""
-    point = carried[e]
-    Psi = point.PsiP if passively else point.Psi
+def copy_wrenches(Psi, out):
+    """Copy unit wrenches (6, 6)."""
+    for r in range(6):
+        put(out[r], 0, six(Psi[r], 0))
+
+
+@inlined
+def start_propagation(point, passively):
+    """
+    Write the unit wrenches at a point and their reactions on the other link; zero for groups.
+
+    ``passively``, those to propagate with passive joints free alone as well.
+    """
     if is_group(point):
-        Psi[:] = 0.0
-        return
-    unit_wrenches(point.p, point.axes, 1.0, Psi)
-    clear_rows(point, Psi)
+        for r in range(6):
+            put(point.Psi[r], 0, 0.0)
+    else:
+        unit_wrenches(point.p, point.axes, point.Psi)
+        clear_rows(point, point.Psi)
+    if passively:
+        copy_wrenches(point.Psi, point.PsiP)
     if point.other.node >= 0:
-        reactions = point.PsiP_other if passively else point.Psi_other
-        unit_wrenches(point.p, point.axes, -1.0, reactions)
-        clear_rows(point, reactions)
+        for r in range(6):
+            put(point.Psi_other[r], 0, -1.0 * six(point.Psi[r], 0))
+        if passively:
+            copy_wrenches(point.Psi_other, point.PsiP_other)
         point.own_mobility[0] = point.own_mobility[1] = 0.0
 
 
@@ -166,10 +185,9 @@ def project_floating(i, U, point):
     They accelerate all bodies by ``a = e / m`` and no joint but the base's, whose first three nodes
     are translations along x, y and z. So ``K = Uᵀ a``, with the acceleration of the joint's body.
     """
+    x, y, z = U[0], U[1] if i > 0 else 0.0, U[2] if i > 1 else 0.0
     for k in range(3):
-        t = 0.0
-        for r in range(min(i + 1, 3)):
-            t += U[r] * point.axes[0, r, k]
+        t = x * point.axes[0, 0, k] + y * point.axes[0, 1, k] + z * point.axes[0, 2, k]
         point.K[k], point.K[3 + k] = t / point.mass, 0.0
 
 
@@ -194,8 +212,7 @@ def cross(i, support, point, Psi, Psi_other, S, U, inverse_D):
             point.own_mobility[r // 3] += K[r] * K[r] * inverse_D / 3.0
     if support & OTHER:
         propagate_wrenches(Psi_other, S, U, inverse_D, point.K_other)
-        for r in range(6):
-            K[r] += point.K_other[r]
+        add_six(K, point.K_other)
 
 
 @inlined
@@ -221,11 +238,9 @@ def cross_node(nodes, i, crossing, states, carried, mobility, coupling):
     for k in range(1, crossing[i, 0, 0] + 1):
         e, support = crossing[i, k, 0], crossing[i, k, 1]
         point = carried[e]
-        if is_idle(point):
+        if not is_propagated(point):
             continue
-        if support & CENTER and point.whole == FLOATING:
-            project_floating(i, s.U, point)
-        elif support & CENTER:
+        if support & CENTER:
             cross_center(i, False, support, nodes, states, point)
         elif moves:
             cross(i, support, point, point.Psi, point.Psi_other, s.S, s.U, s.inverse_D)
@@ -234,7 +249,7 @@ def cross_node(nodes, i, crossing, states, carried, mobility, coupling):
         trunk = 6 * e - mobility.shape[0]
         for j in range(1, k + 1):
             d = crossing[i, j, 0]
-            if is_idle(carried[d]):
+            if not is_propagated(carried[d]):
                 continue
             if trunk < 0:
                 add_block(point, carried[d].K, s.inverse_D, 6 * e, 6 * d, mobility)
@@ -271,10 +286,12 @@ def cross_passively(nodes, i, crossing, states, carried, P, row):
 
 
 @inlined
-def store_projection(nodes, i, crossing, carried, K):
+def store_projection(nodes, i, crossing, states, carried, K):
     """Write the projection of the propagated unit wrenches on joint i."""
     for k in range(1, crossing[i, 0, 0] + 1):
         e = crossing[i, k, 0]
+        if carried[e].whole == FLOATING and not is_idle(carried[e]):
+            project_floating(i, states[i].U, carried[e])
         if nodes[i].status == LOCKED:
             for r in range(6 * e, 6 * e + 6):
                 K[i, r] = 0.0

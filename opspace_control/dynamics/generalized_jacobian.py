@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import inlined, kernel
+from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.data import make_points, nan_filled
 from opspace_control.dynamics.hybrid_dynamics import (
     add_inertial_force,
@@ -67,7 +68,8 @@ def fill_columns(nodes, responds, q, points, inputs, states, a, tau, hybrid, gen
     for i in range(nodes.size):
         place_node(nodes, i, q, states)
         weigh_node(nodes, i, states)
-        start_passive_inertia(nodes, i, states)
+        set_inertia(nodes, i, states)
+        start_passive_inertia(i, states)
         for r in range(6):
             states[i].f[r] = states[i].V[r] = 0.0
     for i in range(nodes.size - 1, -1, -1):

@@ -16,7 +16,7 @@ import numpy as np
 
 from opspace_control.checks import checked
 from opspace_control.compiled import inlined, kernel, rare
-from opspace_control.dynamics.articulated_body import body_inertia, joint_inertia, propagate_inertia
+from opspace_control.dynamics.articulated_body import joint_inertia, propagate_inertia, set_inertia
 from opspace_control.dynamics.data import NODE_STATE, make_points, nan_filled
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
 from opspace_control.dynamics.preparation import GRAVITY, joint_vector, prepared
@@ -96,12 +96,12 @@ def responding_nodes(nodes):
 
 
 @inlined
-def start_passive_inertia(nodes, i, states):
-    """Write the body's own inertia to IP and zero to z; `eliminate_passive` of children adds."""
+def start_passive_inertia(i, states):
+    """Copy the body's own inertia to IP, zero to z; `eliminate_passive` of children adds."""
     s = states[i]
-    body_inertia(nodes[i].mass, s.c, s.Ic, s.IP)
     for r in range(6):
-        s.z[r] = 0.0
+        put(s.IP[r], 0, six(s.IA[r], 0))
+    put(s.z, 0, 0.0)
 
 
 @inlined
@@ -115,9 +115,8 @@ def eliminate_passive(nodes, i, responds, passive_torque, a, states):
     """
     node, s = nodes[i], states[i]
     torque = inverse_DP = 0.0
-    for r in range(6):
-        s.z[r] += s.f[r]
-        s.UP[r] = 0.0
+    add_six(s.z, s.f)
+    put(s.UP, 0, 0.0)
     if node.v_index >= 0:
         s.DP = joint_inertia(s.IP, s.S, s.UP) + node.armature
     if node.status == PASSIVE:
@@ -148,24 +147,32 @@ def propagate_passive_force(nodes, i, responds, torque, states):
 
 
 @inlined
-def induce_node(nodes, i, responds, states, a):
+def respond_node(nodes, i, responds, states, a):
     """
     Outward step of [JR94] (5.2b) for node i of a passive subtree: write its induced acceleration.
 
-    ``B`` is the induced acceleration of body i in addition to the known one. It is added to ``A``,
-    its inertial force to ``f``, and a passive joint's own part to ``a``.
+    ``B`` is the induced acceleration of body i in addition to the known one; a passive joint's own
+    part is added to ``a``.
     """
     node, s = nodes[i], states[i]
-    A, B = s.A, s.B
-    parent_responds = node.parent >= 0 and responds[node.parent]
-    for r in range(6):
-        B[r] = states[node.parent].B[r] if parent_responds else 0.0
+    B = s.B
+    if node.parent >= 0 and responds[node.parent]:
+        put(B, 0, six(states[node.parent].B, 0))
+    else:
+        put(B, 0, 0.0)
     if node.status == PASSIVE:
         x = (s.u - dot(s.UP, B)) / s.DP
         a[node.v_index] += x
         put(B, 0, six(B, 0) + x * six(s.S, 0))
-    add_six(A, B)
-    add_inertial_force(nodes[i].mass, s.c, s.Ic, B, s.f)
+
+
+@inlined
+def induce_node(nodes, i, responds, states, a):
+    """Do as `respond_node`; add the acceleration to ``A``, its inertial force to ``f``."""
+    s = states[i]
+    respond_node(nodes, i, responds, states, a)
+    add_six(s.A, s.B)
+    add_inertial_force(nodes[i].mass, s.c, s.Ic, s.B, s.f)
 
 
 @inlined
@@ -225,7 +232,8 @@ def solve_hybrid(
         move_node(nodes, i, v, a, states)
         load_node(nodes, i, gravity, states)
         if responds[i]:
-            start_passive_inertia(nodes, i, states)
+            set_inertia(nodes, i, states)
+            start_passive_inertia(i, states)
     for e in range(points.size):
         place_point(points, e, states)
         if points[e].frame.node >= 0:

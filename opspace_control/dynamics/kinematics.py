@@ -7,6 +7,7 @@ import math
 from opspace_control.compiled import inlined, kernel
 from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE
 from opspace_control.spatial.rotations import turn_about, turn_by_quaternion
+from opspace_control.spatial.six import put, six
 from opspace_control.spatial.vectors import add_cross_motion, multiply, rotate
 
 
@@ -81,21 +82,18 @@ def move_node(nodes, i, v, a, states):
     S, V, A = s.S, s.V, s.A
     if node.parent >= 0:
         parent = states[node.parent]
-        for r in range(6):
-            V[r] = parent.V[r]
-            A[r] = parent.A[r]
+        put(V, 0, six(parent.V, 0))
+        put(A, 0, six(parent.A, 0))
     else:
-        for r in range(6):
-            V[r] = 0.0
-            A[r] = 0.0
+        put(V, 0, 0.0)
+        put(A, 0, 0.0)
     if node.v_index < 0:
         return
     rate, acceleration = v[node.v_index], a[node.v_index]
     if node.carrier >= 0:
         add_cross_motion(states[node.carrier].V, S, rate, A)
-    for r in range(6):
-        V[r] += rate * S[r]
-        A[r] += acceleration * S[r]
+    put(V, 0, six(V, 0) + rate * six(S, 0))
+    put(A, 0, six(A, 0) + acceleration * six(S, 0))
 
 
 @inlined

@@ -19,6 +19,7 @@ from opspace_control.dynamics.force_propagation import (
     clear_point,
     cross_node,
     cross_passively,
+    is_group,
     is_idle,
     start_propagation,
     store_projection,
@@ -45,9 +46,7 @@ def start_all(carried, m, states, passively):
             if carried[e].cleared == 0:
                 clear_point(carried[e])
             continue
-        start_propagation(carried, e, False)
-        if passively:
-            start_propagation(carried, e, True)
+        start_propagation(carried[e], passively)
 
 
 @inlined
@@ -65,6 +64,27 @@ def clear(carried, m, mobility, coupling):
         carried[e].cleared = 1 if idle else 0
     for r in range(coupling.shape[0]):
         coupling[r, :6 * m + r - r % 6 + 6] = 0.0
+
+
+@called
+def couple_floating(carried, m, L):
+    """
+    Write Λ⁻¹ of centres of mass of floating robots, on and below the diagonal: no joint turns.
+
+    A unit force along an axis e of one accelerates all bodies by ``e / m``, so linear rows of all
+    points, but not those relative to another link, and nothing else.
+    """
+    for e in range(m):
+        for d in range(m if carried[e].whole == FLOATING and not is_idle(carried[e]) else 0):
+            point, later, first = carried[d], max(d, e), min(d, e)
+            if is_idle(point) or is_group(point) or point.begin > 0 or point.other.node >= 0:
+                continue
+            for r in range(3):
+                for c in range(3):
+                    along = 0.0
+                    for k in range(3):
+                        along += carried[later].axes[0, k, r] * carried[first].axes[0, k, c]
+                    L[6 * later + r, 6 * first + c] = along / carried[e].mass
 
 
 @called
@@ -94,13 +114,14 @@ def sum_products(nodes, states, needs_inertia, carried, crossing, coupling, pass
         eliminate_node(nodes, i, states)
         cross_node(nodes, i, crossing, states, carried, L, coupling)
         if K.size > 0:
-            store_projection(nodes, i, crossing, carried, K)
+            store_projection(nodes, i, crossing, states, carried, K)
         if passively and (centers or nodes[i].status == PASSIVE):
             row = cross_passively(nodes, i, crossing, states, carried, P, row)
     if carried.size > m:
         join_trunks(carried, L, coupling)
         if passively:
             project_trunks_passively(carried, m, P, row)
+    couple_floating(carried, m, L)
     return row
 
 
@@ -136,7 +157,7 @@ def add_contact_inertia(contacts, e, inertia, states):
         for c in range(3):
             contact.axes[0, r, c] = contact.axes[1, r, c] = contact.R[r, c]
     W = contact.Psi
-    unit_wrenches(contact.p, contact.axes, 1.0, W)
+    unit_wrenches(contact.p, contact.axes, W)
     add_row_inertia(W, inertia, states[contact.frame.node].IA)
 
 

@@ -8,16 +8,49 @@ joints minus that of the passive joints only, each with its constraint forces:
 ``A⁻¹ h = A⁻¹ (Jᵀ f + J_cᵀ f_L) − A_pp⁻¹ (J_pᵀ f + J_cpᵀ f_Q)``.
 """
 
-from opspace_control.compiled import rare
+from opspace_control.compiled import called, rare
 from opspace_control.dynamics.hybrid_dynamics import (
     add_inertial_force,
+    gather_torques,
     load_node,
     propagate_passive_force,
+    respond_node,
 )
 from opspace_control.dynamics.responses import project_forces
 from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.six import add_six, put, six
 from opspace_control.spatial.vectors import dot
+
+
+@called
+def gather_with_response(nodes, states, responds, passive_torque, reacts, joint_force, a_null, a,
+                         tau):
+    """
+    Write the joint forces (nv,) that balance the links' forces, with the passive-joint response.
+
+    ``f`` has the forces of the motion ``a_null`` (nv,), and wrenches on bodies that do not respond;
+    ``z`` has those on bodies that do, and is lost. The response ``B`` to ``z`` is added to a (nv,);
+    an active joint accelerates all bodies beyond by its own B, which takes ``UPᵀ B``. If it
+    ``reacts``, a passive joint has the force ``joint_force`` (nv,), which active joints induce as
+    if its reaction acted on the joint, [JR94] (6.9).
+    """
+    for i in range(nodes.size - 1, -1, -1):
+        node, s, reaction = nodes[i], states[i], 0.0
+        if not responds[i]:
+            continue
+        if reacts and node.status == PASSIVE:
+            reaction = -joint_force[node.v_index]
+        propagate_passive_force(nodes, i, responds, reaction, states)
+        if node.parent >= 0 and not responds[node.parent]:
+            outer = states[node.parent].f
+            put(outer, 0, six(outer, 0) + six(s.z, 0) + (s.u / s.DP) * six(s.UP, 0))
+    gather_torques(nodes, passive_torque, a_null, states, tau)
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        if responds[i]:
+            respond_node(nodes, i, responds, states, a)
+            if node.status != PASSIVE and node.v_index >= 0:
+                tau[node.v_index] += dot(s.z, s.S) + dot(s.UP, s.B)
 
 
 @rare

@@ -12,7 +12,7 @@ forces h and k with projections u and w, ``hᵀ A⁻¹ k = Σ u_i w_i / D_i``. P
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.data import COUNTS
-from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.force_propagation import is_group, is_idle
 from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
 from opspace_control.dynamics.weights import branch_end
 from opspace_control.model.nodes import LOCKED
@@ -43,18 +43,23 @@ def apply_at_center(nodes, states, supports, e, mass, wrench):
 
 @called
 def apply_wrenches(nodes, states, points, supports, forces, joint_force, wrench):
-    """Write stacked forces of points, (k,), as wrenches at links, ``z``, and joint forces (nv,)."""
+    """
+    Write stacked forces of points, (k,), as wrenches at links, ``z``, and joint forces (nv,).
+
+    Those of idle points are 0.
+    """
     for k in range(joint_force.size):
         joint_force[k] = 0.0
     for i in range(nodes.size):
-        for r in range(6):
-            states[i].z[r] = 0.0
+        put(states[i].z, 0, 0.0)
     for e in range(points.size):
         point = points[e]
         if is_group(point):
             for r in range(6):
                 if point.joints[r] >= 0:
                     joint_force[nodes[point.joints[r]].v_index] += forces[6 * e + r]
+            continue
+        if is_idle(point):
             continue
         base_wrench(point, forces, 6 * e, wrench)
         if point.whole:
@@ -98,13 +103,11 @@ def respond_to_forces(nodes, states, joint_force):
             pass_inward(s, s.u, s.z, states[node.parent].z)
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
-        for r in range(6):
-            s.z[r] = 0.0
+        put(s.z, 0, 0.0)
         if node.parent >= 0:
             put(s.B, 0, six(states[node.parent].B, 0))
         else:
-            for r in range(6):
-                s.B[r] = 0.0
+            put(s.B, 0, 0.0)
         if node.status != LOCKED:
             s.u = pass_outward(s, s.u, s.B)
 
@@ -136,8 +139,7 @@ def respond_to_both(nodes, states, joint_force, second_force):
             pass_inward(s, s.u2, s.z2, states[node.parent].z2)
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
-        for r in range(6):
-            s.z[r] = 0.0
+        put(s.z, 0, 0.0)
         if node.parent >= 0:
             put(s.B, 0, six(states[node.parent].B, 0))
             put(s.B2, 0, six(states[node.parent].B2, 0))
@@ -190,8 +192,7 @@ def project_unit_torque(nodes, node, states, projection):
 def project_torques(nodes, states, torque, projection):
     """Project joint forces, (nv,), none of them at a locked joint, on all joints, (n,)."""
     for i in range(nodes.size):
-        for r in range(6):
-            states[i].z[r] = 0.0
+        put(states[i].z, 0, 0.0)
     for i in range(nodes.size - 1, -1, -1):
         node, s = nodes[i], states[i]
         projection[i] = 0.0
@@ -221,8 +222,7 @@ def project_unit_acceleration(nodes, node, states, projection, torque):
     end = branch_end(nodes, node)
     for i in range(node, end):
         s = states[i]
-        for r in range(6):
-            s.z[r] = 0.0
+        put(s.z, 0, 0.0)
         add_inertial_force(nodes[i].mass, s.c, s.Ic, S, s.z)
         if nodes[i].status != LOCKED:
             projection[i] = 1.0 / s.inverse_D if i == node else dot(s.U, S)
@@ -249,8 +249,7 @@ def project_forces(nodes, states, joint_force, tau):
             tau[node.v_index] += joint_force[node.v_index] + dot(s.z, s.S)
         if node.parent >= 0:
             add_six(states[node.parent].z, s.z)
-        for r in range(6):
-            s.z[r] = 0.0
+        put(s.z, 0, 0.0)
 
 
 @rare

@@ -12,7 +12,7 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import OWN, nan_filled, new_points
-from opspace_control.dynamics.force_propagation import is_idle
+from opspace_control.dynamics.force_propagation import is_idle, is_propagated
 from opspace_control.model.nodes import WORLD, path_to_root
 from opspace_control.spatial.six import add_six, combine_rows, put, six
 
@@ -149,7 +149,7 @@ def couple_trunks(carried, m, e, begin, end, coupling, into, first):
     t, d, rows = carried[e].trunk, begin, (carried[e].begin, carried[e].end)
     while d < end:
         u = carried[d].trunk
-        if (is_idle(carried[d]) or apart(carried[e], carried[d]) or max(t, u) < 0
+        if (not is_propagated(carried[d]) or apart(carried[e], carried[d]) or max(t, u) < 0
                 or (e >= m and u > e)):
             d += 1
         elif t < u:
@@ -158,7 +158,7 @@ def couple_trunks(carried, m, e, begin, end, coupling, into, first):
         else:
             last = d + 1
             while last < end and carried[last].trunk <= t and not (
-                    is_idle(carried[last]) or apart(carried[e], carried[last])):
+                    not is_propagated(carried[last]) or apart(carried[e], carried[last])):
                 last += 1
             add_from_left(carried[e].Psi, rows, coupling, 6 * (t - m), into, first, 6 * d, 6 * last)
             d = last
@@ -215,7 +215,7 @@ def join_trunks(carried, mobility, coupling):
                 join_links(carried[e], coupling, row, 6 * c)
         couple_trunks(carried, m, c, 0, m, coupling, coupling, row)
     for e in range(m):
-        if not is_idle(carried[e]):
+        if is_propagated(carried[e]):
             couple_trunks(carried, m, e, 0, e + 1, coupling, mobility, 6 * e)
 
 

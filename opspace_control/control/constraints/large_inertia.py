@@ -85,7 +85,7 @@ def add_inertia(contacts, cycle, states, responds):
                 if constraint.selected[r] != 0.0:
                     inertia[r] = weight * weight * cycle.contact_softness**-weight / (
                         cycle.least_mobility if r < 3 else cycle.least_turning)
-            unit_wrenches(point.p, point.axes, 1.0, point.Psi)
+            unit_wrenches(point.p, point.axes, point.Psi)
             add_row_inertia(point.Psi, inertia, states[node].IA)
             if responds[node]:
                 add_row_inertia(point.Psi, inertia, states[node].IP)
@@ -93,7 +93,7 @@ def add_inertia(contacts, cycle, states, responds):
 
 @inlined
 def add_contact_response(contacts, e, states, responds):
-    """Add the inertial force of a passive-joint response to the link; write its acceleration."""
+    """Add the inertial force of a passive-joint response to ``exerted``; write the acceleration."""
     node, response, exerted = moving_node(contacts, e), contacts.response[e], contacts.exerted[e]
     for r in range(6):
         response[r] = 0.0
@@ -102,7 +102,6 @@ def add_contact_response(contacts, e, states, responds):
                 response[r] += contacts.points[e].Psi[k, r] * states[node].B[k]
         contacts.work[r] = contacts.inertia[e, r] * response[r]
         exerted[r] += contacts.work[r]
-    add_row_forces(contacts, e, contacts.work, states[node].f)
 
 
 @called
@@ -124,6 +123,7 @@ def demand_contacts(contacts, cycle, states, responds):
             demand_constraint(constraint, contacts.points, e, cycle.origin, states, responds,
                               cycle.R, demand, contacts.response[e])
             add_contact_response(contacts, e, states, responds)
+            add_row_forces(contacts, e, contacts.work, states[moving_node(contacts, e)].f)
 
 
 @called
@@ -144,9 +144,10 @@ def exert_contacts(contacts, states, responds):
                 work[3 + r] -= arm[i] * work[j] - arm[j] * work[i]
             for r in range(6):
                 contacts.exerted[e, r] += work[r]
-            add_row_forces(contacts, e, work, states[node].f)
             if responds[node]:
                 add_row_forces(contacts, e, work, states[node].z)
+            else:
+                add_row_forces(contacts, e, work, states[node].f)
 
 
 @called

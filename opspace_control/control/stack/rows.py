@@ -37,7 +37,7 @@ from opspace_control.control.stack.scaling import (
 )
 from opspace_control.dynamics.center_of_mass import move_center, spread_force
 from opspace_control.dynamics.data import FLOATING
-from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.dynamics.force_propagation import is_group, is_idle
 from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
 from opspace_control.dynamics.responses import base_wrench
 from opspace_control.model.nodes import PASSIVE
@@ -186,7 +186,7 @@ def add_spring_forces(points, tasks, constrained, Lambda_inverse, small, stack):
 def apply_force(point, force, first, wrench, responds, states):
     """Write six entries of the stack's forces as a wrench in base axes; add it to the links."""
     base_wrench(point, force, first, wrench)
-    if point.whole:
+    if point.whole or is_idle(point):  # forces of idle points are 0
         return
     exert(point.frame.node, point.p, wrench, responds, states)
     if point.other.node >= 0:
@@ -199,11 +199,12 @@ def apply_force(point, force, first, wrench, responds, states):
 
 @inlined
 def exert(node, p, wrench, responds, states):
-    """Add a wrench to the forces of a link, and to those of the passive-joint response."""
+    """Add a wrench to those of a link: ``z`` where passive joints respond to it, else ``f``."""
     if node >= 0:
-        add_wrench(p, wrench, states[node].f)
         if responds[node]:
             add_wrench(p, wrench, states[node].z)
+        else:
+            add_wrench(p, wrench, states[node].f)
 
 
 @inlined
