@@ -18,7 +18,6 @@ from opspace_control.compiled import called, inlined
 from opspace_control.control.constraints.passive_mobility import (
     extend_passive_factor,
     find_free_motions,
-    subtract_passive_motion,
 )
 from opspace_control.control.data import (
     APPLIED,
@@ -31,7 +30,7 @@ from opspace_control.control.data import (
 )
 from opspace_control.control.solver.semidefinite import (
     decompose_semidefinite,
-    solve_semidefinite,
+    fit_coordinates,
     solve_transposed,
 )
 from opspace_control.dynamics.force_propagation import is_idle
@@ -66,28 +65,46 @@ def extend_factor(M, factor, carried, count):
     for k in range(factor.sizes[0]):
         pivot = order[k]
         per_pivot = 1.0 / F[pivot, k]
-        for column in range(count, M.shape[0], 6):
-            for r in range(column, column + 6):
-                F[k, r] = scale[pivot] * M[r, pivot]
-            if is_idle(carried[column // 6]):  # these are 0
+        for e in range(count // 6, M.shape[0] // 6):
+            if is_idle(carried[e]):
+                put(F[k], 6 * e, 0.0)
                 continue
-            numbers = six(F[k], column)
+            for r in range(6):
+                F[k, 6 * e + r] = M[6 * e + r, pivot]
+            numbers = scale[pivot] * six(F[k], 6 * e)
             for j in range(k):
-                numbers = numbers - F[pivot, j] * six(F[j], column)
-            put(F[k], column, per_pivot * numbers)
+                numbers = numbers - F[pivot, j] * six(F[j], 6 * e)
+            put(F[k], 6 * e, per_pivot * numbers)
 
 
 @called
-def subtract_products(F, rows, carried, count, M):
-    """Subtract ``Fᵀ F``, F of so many rows, from the blocks on and below M's diagonal, of tasks."""
+def subtract_products(F, rows, W, free, carried, count, M):
+    """
+    Subtract ``Wᵀ W + Fᵀ F`` from the blocks on and below M's diagonal, of tasks.
+
+    ``rows`` and ``free`` are the numbers of rows of F and W.
+    """
     for e in range(count // 6, M.shape[0] // 6):
         for d in range(count // 6, e + 1):
             if not is_idle(carried[d]):
                 for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):
                     numbers = six(M[r], 6 * d)
+                    for k in range(free):
+                        numbers = numbers - W[k, r] * six(W[k], 6 * d)
                     for k in range(rows):
                         numbers = numbers - F[k, r] * six(F[k], 6 * d)
                     put(M[r], 6 * d, numbers)
+
+
+@inlined
+def subtract_by_coordinates(factor, carried, count, u, x):
+    """Subtract ``M_tc y`` from x of tasks, y being constraint forces with the coordinates u."""
+    for e in range(count // 6, x.size // 6):
+        if not is_idle(carried[e]):  # F of others is 0
+            numbers = six(x, 6 * e)
+            for k in range(factor.sizes[0]):
+                numbers = numbers - u[k] * six(factor.F[k], 6 * e)
+            put(x, 6 * e, numbers)
 
 
 @inlined
@@ -136,7 +153,8 @@ def eliminate_constraints(cycle, carried, results, scratch, count):
     if count == 0 and not cycle.has_passive:
         return
     stack, whole, passive = results.stack, scratch.mobility, scratch.passive
-    x, lambda0, factor = stack[FORCE], stack[CONSTRAINT_FORCE], scratch.constraint_factor
+    x, lambda0, factor, free = (
+        stack[FORCE], stack[CONSTRAINT_FORCE], scratch.constraint_factor, 0)
     decompose_semidefinite(whole, count, scratch.remaining, factor)
     extend_factor(whole, factor, carried, count)
     if cycle.has_passive:
@@ -147,17 +165,18 @@ def eliminate_constraints(cycle, carried, results, scratch, count):
         for c in range(count):
             lambda0[c] = -stack[PASSIVE_RESPONSE, c]
             x[c] += stack[PASSIVE_RESPONSE, c]
-        solve_semidefinite(factor_q, lambda0[:count], scratch.coordinates)
-        subtract_passive_motion(passive, count, lambda0, x)
-        subtract_products(passive.free, passive.rows[1], carried, count, whole)
-    solve_semidefinite(factor, x[:count], scratch.coordinates)
-    for e in range(count // 6, whole.shape[0] // 6):
-        for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):  # others are 0
-            x[r] -= dot_product(whole[r], x, count)
+        fit_coordinates(factor_q, lambda0[:count], scratch.coordinates)
+        subtract_by_coordinates(factor_q, carried, count, scratch.coordinates, x)
+        solve_transposed(factor_q, scratch.coordinates, lambda0[:count])
+        free = passive.rows[1]
+    fit_coordinates(factor, x[:count], scratch.coordinates)
+    subtract_by_coordinates(factor, carried, count, scratch.coordinates, x)
+    solve_transposed(factor, scratch.coordinates, x[:count])
     if cycle.has_passive:
         for c in range(count):
             x[c] += lambda0[c]
-    subtract_products(factor.F, factor.sizes[0], carried, count, whole)
+    subtract_products(
+        factor.F, factor.sizes[0], passive.free, free, carried, count, whole)
 
 
 @called

@@ -20,7 +20,7 @@ import numpy as np
 
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.force_propagation import is_idle
-from opspace_control.spatial.dense import add_scaled, dot_product
+from opspace_control.spatial.dense import add_scaled
 from opspace_control.spatial.six import put, six
 
 # Part of a motion of passive joints that constraints leave, below which it is rounding: what
@@ -49,8 +49,10 @@ def sum_constrained(passive, carried):
             idle = is_idle(carried[e]) or is_idle(carried[d])
             for r in range(6 * e, 6 * e + 6):
                 put(Q[r], 6 * d, 0.0)
+                numbers = six(Q[r], 6 * d)
                 for p in range(0 if idle else passive.rows[0]):
-                    put(Q[r], 6 * d, six(Q[r], 6 * d) + P[p, r] * six(P[p], 6 * d))
+                    numbers = numbers + P[p, r] * six(P[p], 6 * d)
+                put(Q[r], 6 * d, numbers)
 
 
 @called
@@ -68,8 +70,10 @@ def extend_passive_factor(passive, factor, carried, count):
             row[p] *= per_pivot
         for e in range(count // 6, F.shape[1] // 6):
             put(F[k], 6 * e, 0.0)
+            numbers = six(F[k], 6 * e)
             for p in range(0 if is_idle(carried[e]) else rows):
-                put(F[k], 6 * e, six(F[k], 6 * e) + row[p] * six(P[p], 6 * e))
+                numbers = numbers + row[p] * six(P[p], 6 * e)
+            put(F[k], 6 * e, numbers)
 
 
 @inlined
@@ -89,8 +93,13 @@ def find_free_motions(passive, rank, carried, count):
     """Write W, by a Cholesky factorisation of ``1 − Hᵀ H`` with pivots; P itself if H is empty."""
     left, P, W, rows, column = (
         passive.left, passive.projection, passive.free, passive.rows[0], passive.column)
-    find_left(passive, rank)
     passive.rows[1] = rows
+    if rank == 0:
+        for w in range(rows):
+            for c in range(count, W.shape[1], 6):
+                put(W[w], c, six(P[w], c))
+        return
+    find_left(passive, rank)
     for w in range(rows):
         pivot = 0
         for p in range(rows):
@@ -104,16 +113,9 @@ def find_free_motions(passive, rank, carried, count):
             column[p] = left[pivot, p] * per_root
         for e in range(count // 6, W.shape[1] // 6):
             put(W[w], 6 * e, 0.0)
+            numbers = six(W[w], 6 * e)
             for p in range(0 if is_idle(carried[e]) else rows):
-                put(W[w], 6 * e, six(W[w], 6 * e) + column[p] * six(P[p], 6 * e))
+                numbers = numbers + column[p] * six(P[p], 6 * e)
+            put(W[w], 6 * e, numbers)
         for p in range(rows):
             add_scaled(left[p], -column[p], column, rows)
-
-
-@inlined
-def subtract_passive_motion(passive, count, forces, x):
-    """Subtract ``Q_tc f`` from x of tasks, f being the forces of the first ``count`` rows."""
-    for p in range(passive.rows[0]):
-        row = passive.projection[p]
-        part = dot_product(row, forces, count)
-        add_scaled(x[count:], -part, row[count:], x.size - count)

@@ -264,12 +264,16 @@ def solve_factorised_columns(level, M, first, column):
 
 
 @called
-def solve_columns(level, M, first, column, x):
-    """Replace six columns of M, the rows of the level from ``first`` on, by X times them."""
+def solve_columns(level, M, first, begin, end, x):
+    """
+    Replace some of six columns of M, the rows of the level from ``first`` on, by X times them.
+
+    The others, up to multiples of six, are 0.
+    """
     if level.sizes[0] == level.sizes[1]:
-        solve_factorised_columns(level, M, first, column)
+        solve_factorised_columns(level, M, first, begin - begin % 6)
         return
-    for j in range(column, column + 6):
+    for j in range(begin, end):
         for r in range(x.size):
             x[r] = M[first + r, j]
         solve_level(level, x)

@@ -19,6 +19,7 @@ from opspace_control.control.solver.cholesky import (
     solve_upper,
     symmetric,
 )
+from opspace_control.spatial.dense import add_scaled, dot_product
 
 # A pivot of ``S M S``, whose diagonal is about 1, up to this counts as zero: rounding leaves 1e-15.
 PIVOT_TOLERANCE = 1e-9
@@ -39,13 +40,11 @@ def factorise_gram(factor):
     """Write the Cholesky factor of ``Fᵀ F``; return whether it is regular: if not, it is NaN."""
     gram, rank = factor.gram, factor.sizes[0]
     for i in range(rank):
-        for j in range(i + 1):
-            gram[i, j] = 0.0
+        gram[i, :i + 1] = 0.0
     for p in range(factor.sizes[1]):
         row = factor.F[factor.order[p]]
         for i in range(min(p + 1, rank)):  # the p-th pivot has nothing beyond its own column
-            for j in range(i + 1):
-                gram[i, j] += row[i] * row[j]
+            add_scaled(gram[i], row[i], row, i + 1)
     return factorise(gram, rank)
 
 
@@ -84,9 +83,7 @@ def factorise_pivoted(M, first, count, tolerance, remaining, factor):
         for p in range(rank + 1, used):
             r = order[p]
             t = scale[r] * symmetric(M, first + r, first + pivot) * scale[pivot]
-            for k in range(rank):
-                t -= F[r, k] * F[pivot, k]
-            F[r, rank] = t * per_root
+            F[r, rank] = (t - dot_product(F[r], F[pivot], rank)) * per_root
             remaining[r] -= F[r, rank] * F[r, rank]
     return factor.sizes[0] == used
 
@@ -108,10 +105,7 @@ def find_coordinates(factor, x, u):
     F, order, scale = factor.F, factor.order, factor.scale
     for k in range(factor.sizes[0]):
         pivot = order[k]
-        t = scale[pivot] * x[pivot]
-        for j in range(k):
-            t -= F[pivot, j] * u[j]
-        u[k] = t / F[pivot, k]
+        u[k] = (scale[pivot] * x[pivot] - dot_product(F[pivot], u, k)) / F[pivot, k]
 
 
 @inlined
@@ -122,8 +116,7 @@ def fit_redundant(factor, x, u):
         u[k] = 0.0
     for p in range(factor.sizes[1]):
         r = factor.order[p]
-        for k in range(min(p + 1, rank)):
-            u[k] += factor.F[r, k] * factor.scale[r] * x[r]
+        add_scaled(u, factor.scale[r] * x[r], factor.F[r], min(p + 1, rank))
     solve_lower(factor.gram, rank, u)
     solve_upper(factor.gram, rank, u)
 
@@ -152,17 +145,14 @@ def solve_transposed(factor, u, y):
         for k in range(rank - 1, -1, -1):
             pivot = order[k]
             t = u[k] / F[pivot, k]
-            for j in range(k):
-                u[j] -= F[pivot, j] * t
+            add_scaled(u, -t, F[pivot], k)
             y[pivot] = scale[pivot] * t
         return
     solve_lower(factor.gram, rank, u)
     solve_upper(factor.gram, rank, u)
     for p in range(used):
         r = order[p]
-        for k in range(min(p + 1, rank)):
-            y[r] += F[r, k] * u[k]
-        y[r] *= scale[r]
+        y[r] = scale[r] * dot_product(F[r], u, min(p + 1, rank))
 
 
 @inlined

@@ -79,7 +79,7 @@ def pass_on(mobility, first, last, level, scale, x, column):
                 mobility[r, j] = mobility[j, r]
             motion = motion - x[r] * six(mobility[r], e)
         put(x, e, motion)
-        solve_columns(level, mobility, first, e, column)
+        solve_columns(level, mobility, first, begin, end, column)
         for d in range(last, e + 6, 6):
             for j in range(begin, end):
                 numbers = six(mobility[j], d)
