@@ -180,6 +180,18 @@ def any_active_is_there(data):
     return False
 
 
+@inlined
+def any_motion_passes(data, a):
+    """Return whether an acceleration passes a bound, of `MOTION` on one side or `BRAKING`."""
+    passed = 0
+    for k in range(a.size):
+        limit = data.bounds.joints[k]
+        if is_limited(data.robot.nodes, limit):
+            slack = ROUNDING * limit.acceleration
+            passed += not limit.least - slack <= a[k] <= limit.greatest + slack
+    return passed > 0
+
+
 def any_passes(kinds):
     """Return a compiled function, whether a bound of these kinds is passed: a loop of each kind."""
     kind, *rest = kinds
@@ -189,13 +201,14 @@ def any_passes(kinds):
     return inlined(lambda data, a, tau: any_is_passed(data, kind, a, tau) or of_rest(data, a, tau))
 
 
-_any_but_effort_passes = any_passes([kind for kind in range(ALL_KINDS) if kind != EFFORT])
+_any_other_passes = any_passes(
+    [kind for kind in range(ALL_KINDS) if kind not in (EFFORT, MOTION, BRAKING)])
 
 
 @called
 def any_bound_passes(data, a, tau):
     """Return whether a bound is passed, but for those of efforts: `any_effort_passes`."""
-    return _any_but_effort_passes(data, a, tau)
+    return any_motion_passes(data, a) or _any_other_passes(data, a, tau)
 
 
 @called

@@ -28,6 +28,7 @@ from opspace_control.control.grasping.grasp_law import fill_row
 from opspace_control.control.limits.kinds import FORCE_COMPONENT, JOINT_FORCE, quantity_of
 from opspace_control.control.singular.direction_motion import SINGULAR_FORCE
 from opspace_control.control.solver.semidefinite import fit_coordinates, solve_transposed
+from opspace_control.spatial.dense import add_scaled, dot_product
 from opspace_control.tasks.specification_law import row_activation
 
 # α: tasks and posture have residuals only where no internal force keeps a bound. Over the states of
@@ -84,8 +85,7 @@ def remove_internal(data, forces):
         u[k] = 0.0
     for p in range(factor.sizes[1]):
         r = factor.order[p]
-        for k in range(min(p + 1, factor.sizes[0])):
-            u[k] += factor.F[r, k] * forces[r] / factor.scale[r]
+        add_scaled(u, forces[r] / factor.scale[r], factor.F[r], min(p + 1, factor.sizes[0]))
     solve_transposed(factor, u, forces)
 
 
@@ -191,8 +191,7 @@ def add_internal(data, w):
         fit_coordinates(factor, direction, u)
         for p in range(factor.sizes[1]):
             r = factor.order[p]
-            for k in range(min(p + 1, rank)):
-                internal[r] -= factor.F[r, k] * u[k]
+            internal[r] -= dot_product(factor.F[r], u, min(p + 1, rank))
     for r in range(constrained):
         internal[r] *= _INTERNAL * scale[r]
     for x in range(w + 1):

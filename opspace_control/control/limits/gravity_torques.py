@@ -188,12 +188,13 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
         in_grasp = planned and scratch.gripped[node].any()
         if in_grasp:
             torque += dot(states[node].S, scratch.gripped[node])
-        loaded = abs(torque) >= _LIGHT * limit.gravity_torque
+        loaded = abs(torque) >= _LIGHT * limit.gravity_torque and supports_branch(
+            cycle, robot, constraints, node)
         if loaded and not bounded:
             bound_moments(nodes, limits, subtrees, scratch.moments)
             bounded = True
-        if not (loaded and (in_grasp or weight * scratch.moments[0, node] >= limit.gravity_torque)
-                and supports_branch(cycle, robot, constraints, node)):
+        if not (loaded and (
+                in_grasp or weight * scratch.moments[0, node] >= limit.gravity_torque)):
             continue
         side = math.copysign(1.0, torque)
         write_gradient(nodes, states, node, side, subtrees, gravity, scratch.moment, row)

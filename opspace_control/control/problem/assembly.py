@@ -244,12 +244,14 @@ def write_demands(data, count, t, wanted):
     reducible = data.scratch.bounded.applied.force
     problem, stack, levels = data.scratch.bounded.problem, data.results.stack, data.demand.levels
     mobility, constrained = data.results.Lambda_inverse, 6 * data.demand.constraints.size
-    demand = problem.bounds[0, count:]
+    demand, columns = problem.bounds[0, count:], stack.shape[1]
+    while columns > constrained and stack[APPLIED, columns - 1] == 0.0:
+        columns -= 1  # mostly all: no force is applied
     for level in range(levels.size - 1):
         for i in range(problem.levels[level], problem.levels[level + 1]):
             r = problem.task_rows[i]
             demand[i] = wanted[r]
-            for c in range(constrained, stack.shape[1]):
+            for c in range(constrained, columns):
                 if stack[APPLIED, c] == 0.0:
                     continue
                 applied = stack[MOVING, c]

@@ -35,7 +35,8 @@ def write_residual(data, wanted, count):
     tasks, forces = residual[constrained:], moving[constrained:]
     for t in range(tasks.size):
         tasks[t] -= dot_product(mobility[t], forces, t + 1)
-        add_scaled(tasks, -forces[t], mobility[t], t)
+        if forces[t] != 0.0:
+            add_scaled(tasks, -forces[t], mobility[t], t)
     for w in range(count):
         add_scaled(
             tasks, -bound_rows.multiplier[w], bound_rows.coupling[w, constrained:], tasks.size)
