@@ -34,10 +34,14 @@ TEST_READY := $(VENV)/ready-to-test
 DOCS_READY := $(VENV)/ready-for-docs
 OLDEST := .venv-oldest
 
-# C++ that needs no ROS.
+# C++; the last two sources need the headers of a sourced ros2_control.
+ROS_INCLUDES := $(addprefix -isystem,$(wildcard $(foreach prefix,$(subst :, ,$(AMENT_PREFIX_PATH)),\
+  $(prefix)/include $(prefix)/include/*)))
 NATIVE_SOURCES := native/example/main.cpp native/test/replay.cpp \
   $(addprefix native/ros2_control/,src/joint_servo.cpp src/node_link.cpp \
-    test/joint_servo.cpp test/node_link.cpp)
+    test/joint_servo.cpp test/node_link.cpp \
+    $(if $(findstring /controller_interface,$(ROS_INCLUDES)),\
+      src/loop.cpp src/operational_space_controller.cpp))
 
 .PHONY: demo test test-oldest bench soak lint docs reference gallery clean help
 .DEFAULT_GOAL := help
@@ -99,7 +103,7 @@ lint: $(TEST_READY)
 	@! command -v cpplint > /dev/null || cpplint --quiet --recursive native benchmark
 	@! command -v clang-tidy > /dev/null || for source in $(NATIVE_SOURCES); do \
 	  clang-tidy --quiet $$source -- -std=c++17 -Inative/include -Inative/test \
-	    -Inative/ros2_control/include || exit 1; done
+	    -Inative/ros2_control/include $(ROS_INCLUDES) || exit 1; done
 
 gallery: $(RUN_READY)
 	$(call build_kernels,$(BIN))

@@ -6,10 +6,10 @@
 //   node_link robot.block kernels.so memory
 //
 // "activate time", "deactivate", "cycle time" with position and velocity of all measured joints and
-// then pose and twist of a floating base, "blind time" for a cycle without a state, "spin number" of cycles one after the other, each with
-// a position of its own for all joints, and "end". A cycle answers result, trip, whether the node
-// is lost, whether that has ended, how many messages were refused, and the efforts; spin answers
-// the calls of the allocator and of locks.
+// then pose and twist of a floating base, "blind time" for a cycle without a state, "spin number"
+// of cycles one after the other, each with a position of its own for all joints, and "end". A cycle
+// answers result, trip, whether the node is lost, whether that has ended, how many messages were
+// refused, and the efforts; spin answers the calls of the allocator and of locks.
 
 #include <algorithm>
 #include <chrono>
