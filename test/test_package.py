@@ -299,6 +299,24 @@ def test_make_uses_a_sourced_ros(tmp_path, sourced):
     assert ("'.[ros," in out) != sourced
 
 
+# The efforts of a robot at rest within its limits are those against gravity.
+EFFORTS = """
+import sys
+sys.path.insert(0, sys.argv[1])
+sys.modules.update(numba=None, llvmlite=None)
+import numpy as np
+import opspace_control as osc
+from opspace_control.share import share_directory
+model = osc.RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
+controller = osc.OperationalSpaceController(
+    model, [osc.PoseTask('l_hand'), osc.PoseTask('r_hand')], limits=osc.JointLimits(model))
+state = osc.RobotState(model, model.neutral() + 0.1, np.zeros(model.nv))
+gravity = model.inverse_dynamics(state, state.v)
+np.testing.assert_allclose(controller.compute_torque(state), gravity, rtol=1e-9, atol=1e-9)
+print(osc.__file__, abs(gravity).max() > 1.0)
+"""
+
+
 @pytest.fixture(scope='module')
 def prefix(tmp_path_factory):
     """Install the package, without its dependencies, into an empty prefix."""
@@ -355,6 +373,16 @@ class TestInstallation:
             found = subprocess.run([sys.executable, '-I', '-c', code, library], env=environment,
                                    check=True, capture_output=True, text=True).stdout.strip()
             assert Path(found) == prefix / 'share/opspace_control'
+
+    def test_computes_efforts_without_a_compiler(self, prefix):
+        library = Path(sysconfig.get_path('purelib', vars={'base': str(prefix)}))
+        assert len([*library.glob('opspace_control/compilation/kernels-*')]) == 1
+        done = subprocess.run(
+            [sys.executable, '-I', '-c', EFFORTS, library], capture_output=True, text=True,
+            env={'AMENT_PREFIX_PATH': str(prefix)}, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split() == [str(library / 'opspace_control/__init__.py'), 'True']
+        assert not done.stderr
 
     def test_ros2_run_finds_executables(self, prefix):
         assert (prefix / 'bin/opspace').is_file()
