@@ -33,6 +33,7 @@ _SECTIONS = {
     'distances': 'all pairs of shapes of Talos, beside Pinocchio and coal',
     'allocation': 'memory, and crossings into compiled code',
     'first_torque': 'from the start of a process, and of the demo, to the first torque',
+    'library_build': 'the CPU time that the library of kernels takes to build',
     'native_loop': 'cycles of a saved controller in C++, beside Python',
     'ros_latency': 'joint state to effort command through ROS 2',
     'view_cost': 'what a view costs the controller that it shows',

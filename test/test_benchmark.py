@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from opspace_control import OpspaceError, library
 from opspace_control.cli.robots import demo_robot
 from opspace_control.collision.enclosing import surface_of
 from opspace_control.share import share_directory
@@ -424,6 +425,26 @@ def test_programs_of_robots_on_legs_exert_what_the_law_does(module, monkeypatch)
     contacts._stand()
     assert len(missed) >= 12
     assert max(missed) < 0.25
+
+
+def test_the_library_is_built_in_a_copy_of_the_package(module, tmp_path):
+    """It has the same sources, and no library."""
+    build = module('library_build')
+    build.copy_package(tmp_path)
+    code = ('from opspace_control import library\n'
+            f'path = library.library_path(); assert path.parents[2].samefile({str(tmp_path)!r})\n'
+            f'assert path.name == {library.library_path().name!r} and not path.exists()')
+    assert build.cpu_time(('-c', code), tmp_path) > 0.0
+    with pytest.raises(OpspaceError, match=r'cannot be built: no linker$'):
+        build.cpu_time(('-c', 'raise SystemExit("no linker")'), tmp_path)
+
+
+def test_cpu_time_is_that_of_children_too(module, tmp_path):
+    build = module('library_build')
+    busy = 'import time\nwhile time.process_time() < 0.5: pass'
+    parent = f'import subprocess, sys\nsubprocess.run([sys.executable, "-c", {busy!r}])'
+    assert build.cpu_time(('-c', parent), tmp_path) > 0.5
+    assert build.cpu_time(('-c', 'import time; time.sleep(0.5)'), tmp_path) < 0.4
 
 
 def test_the_constants_that_are_measured_are_where_the_table_says(module):
