@@ -262,20 +262,22 @@ def test_feedback_while_there_is_no_room_for_messages(connected, model):
     assert (task.kp == 123.0).all()
 
 
-def test_the_node_dies(connected, model):
+@pytest.mark.parametrize(('mode', 'done'), [(Mode.RUN, CONTROL), (Mode.GRAVITY_HOLD, BRAKED)])
+def test_the_node_dies(connected, model, mode, done):
     """Goals are held for the time-out; then the robot is damped, and released with no effort."""
     _, loop, link = connected
     link.memory.frame['timeout'][0] = 100_000_000
     loop.ask('activate', (1.0).hex())
     q, v = state(model, 0)
     link.synchronise(1.0)
+    link.tell(Request.MODE, mode)
     seen = {}
     for k in range(1, 1000):
         result, _, lost, ended, _, tau = loop.cycle(1.0 + 1e-3 * k, q, v)
         seen.setdefault((lost, ended), (k, result, tau))
     assert [*seen] == [(0, 0), (1, 0), (1, 1)]
     assert 100 <= seen[1, 0][0] <= 102
-    assert seen[0, 0][1] == CONTROL
+    assert seen[0, 0][1] == done
     released = seen[1, 1]
     assert 400 <= released[0] <= 405  # safety.release_time is 0.3 s
     assert not released[2].any()

@@ -134,6 +134,22 @@ def test_goals_of_another_controller(manager, robot):
         np.testing.assert_allclose(manager.effort(joints), efforts, atol=1e-6)
 
 
+def test_efforts_have_no_gap_while_a_controller_comes_and_goes(manager, robot):
+    """The manager activates the plug-in anew for it, in one cycle."""
+    joints = robot[1].model.dof_names
+    weight = manager.wanted_efforts(robot[1])
+    assert manager.switch([NAME])
+    manager.wait_until(lambda: np.allclose(manager.effort(joints), weight, atol=1e-6))
+    assert manager.load('goals')
+    for switch in (['goals'], []), ([], ['goals']):
+        first = len(manager.seen)
+        assert manager.switch(*switch)
+        manager.spin(0.5)
+        seen = np.array([[each[joint] for joint in joints] for each in manager.seen[first:]])
+        assert len(seen) > 100
+        np.testing.assert_allclose(seen, np.broadcast_to(weight, seen.shape), atol=1e-6)
+
+
 @pytest.mark.parametrize(('parameters', 'says'), [
     ({'block': ''}, "The parameter 'block' is empty. Give the path of robot.block"),
     ({'block': '/no/robot.block'}, '/no/robot.block cannot be read.'),
@@ -161,11 +177,14 @@ def test_a_joint_that_is_too_fast(make_manager, robot):
     assert manager.state() == 'active'
 
 
-def test_the_manager_dies(make_manager, manager):
+def test_the_manager_dies(make_manager, manager, robot):
     """A new manager begins anew."""
     assert manager.switch([NAME])
     manager.process.kill()
     assert manager.process.wait(10) == -signal.SIGKILL
     after = make_manager()
+    assert after.load('joint_state_broadcaster')
     assert after.load()
-    assert after.switch([NAME])
+    assert after.switch(['joint_state_broadcaster', NAME])
+    weight = after.wanted_efforts(robot[1])
+    after.wait_until(lambda: np.allclose(after.effort(robot[1].model.dof_names), weight, atol=1e-6))

@@ -22,12 +22,13 @@ pytest.importorskip(
     reason='needs ros2_control and the plug-in of native/ros2_control, built and sourced')
 
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from real_manager import GIVEN, NAME, NODE, STILL, URDF, Manager, controller_of, needs_plugin
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -44,7 +45,8 @@ PLUG = 'opspace_plugin'
 TYPES = {
     PLUG: 'opspace_controller/OperationalSpaceController',
     'joint_state_broadcaster': 'joint_state_broadcaster/JointStateBroadcaster',
-    'holder': 'forward_command_controller/ForwardCommandController'}
+    'holder': 'forward_command_controller/ForwardCommandController',
+    'goals': 'forward_command_controller/MultiInterfaceForwardCommandController'}
 ROUTED = {**GIVEN, 'controller_manager': 'controller_manager', 'route': 'plugin',
          'safety.node_timeout': 0.5}
 
@@ -65,6 +67,10 @@ class Robot(Manager):
             'holder': {'ros__parameters': {
                 'joints': list(KinematicTree.from_urdf(text).effort_joints),
                 'interface_name': 'effort'}},
+            'goals': {'ros__parameters': {
+                'joint': f'{PLUG}/left_hand', 'interface_names': [
+                    *(f'position.{axis}' for axis in 'xyz'),
+                    *(f'orientation.{axis}' for axis in 'xyzw')]}},
         }, domain)
         self.reports = {}
         self.node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
@@ -77,15 +83,16 @@ class Robot(Manager):
                 self.reports = {value.key: value.value for value in status.values} | {
                     'message': status.message}
 
-    def run_node(self, **changed):
+    def run_node(self, name=NAME, **changed):
         given = ROUTED | changed
         blocks = {*ROUTED['tasks']} - {*given['tasks']}
-        given = {name: value for name, value in given.items() if name.split('.')[0] not in blocks}
+        given = {key: value for key, value in given.items() if key.split('.')[0] not in blocks}
         file = self.folder / 'node.yaml'
-        file.write_text(yaml.safe_dump({NAME: {'ros__parameters': given}}))
+        file.write_text(yaml.safe_dump({name: {'ros__parameters': given}}))
         return self.start([sys.executable, '-c', (
             'import sys; from opspace_control.ros.controller import main; '
-            'sys.exit(main(sys.argv[1:]))'), '--ros-args', '--params-file', file])
+            'sys.exit(main(sys.argv[1:]))'), '--ros-args', '-r', f'__node:={name}', '--params-file',
+            file])
 
     def cycles(self):
         """Return the stamps of the plug-in's last cycles, ns, from its memory."""
@@ -254,7 +261,7 @@ def test_the_node_is_deactivated_while_there_are_no_cycles(robot, controller):
     assert robot.transition('DEACTIVATE')
     robot.process.send_signal(signal.SIGCONT)
     said = robot.log.read_text()
-    assert 'it releases the robot in the next ones' in said
+    assert 'it releases the robot in its next cycles' in said
     assert 'The robot is released' not in said
     robot.wait_until(lambda: not robot.effort(controller.model.dof_names).any())
     robot.wait_for('inactive')  # the manager does late what the node has asked for
@@ -290,6 +297,49 @@ def test_the_manager_dies(robot, controller):
     robot.wait_until(is_at(robot, controller, robot.wanted_efforts(controller)))
 
 
+def test_the_manager_hangs(robot, controller):
+    """The node says that there are no cycles, and goes on with its goals when there are again."""
+    _, efforts = begin(robot, controller)
+    first = len(robot.seen)
+    robot.process.send_signal(signal.SIGSTOP)
+    robot.wait_until(lambda: 'The plug-in has had no cycle' in robot.log.read_text())
+    robot.process.send_signal(signal.SIGCONT)
+    robot.wait_until(lambda: 'The plug-in has cycles again.' in robot.log.read_text())
+    robot.spin(0.5)
+    seen = np.array([[each[joint] for joint in controller.model.dof_names]
+                     for each in robot.seen[first:]])
+    assert len(seen) > 50
+    np.testing.assert_allclose(seen, np.broadcast_to(efforts, seen.shape), atol=1e-5)
+    assert robot.label() == 'active'
+
+
+def test_a_sensor_of_the_hardware(tmp_path):
+    """Its readings are state interfaces: the wrench that a task measures."""
+    numbers = [1.0, -2.0, 5.0, 0.1, 0.2, 0.3]
+    interfaces = ''.join(
+        f'<state_interface name="{part}.{axis}"><param name="initial_value">{numbers[3 * k + r]}'
+        '</param></state_interface>'
+        for k, part in enumerate(('force', 'torque')) for r, axis in enumerate('xyz'))
+    text = STILL.replace('</ros2_control>',
+                         f'<sensor name="wrist">{interfaces}</sensor></ros2_control>')
+    with contextlib.ExitStack() as stack:
+        robot = Robot(tmp_path, 100 + os.getpid() % 100, text)
+        stack.callback(robot.close)
+        robot.run_node(**{'sensors': ['wrist'], 'plugin.sensors': ['wrist'],
+                          'wrist.frame': 'l_hand', 'left_hand.sensor': 'wrist',
+                          'left_hand.force_axes': 'z'})
+        robot.wait_for('active')
+        measured = []
+
+        def forces():
+            force = measured[-1].wrench.force
+            return np.linalg.norm([force.x, force.y, force.z])
+        robot.node.create_subscription(
+            WrenchStamped, f'{NAME}/left_hand/measured_wrench', measured.append, 10)
+        robot.wait_until(lambda: measured and np.isclose(
+            forces(), np.linalg.norm(numbers[:3]), rtol=1e-6))  # filtered
+
+
 def test_two_nodes_and_another_controller(robot, controller):
     """A second node is refused; so is one with other tasks, while the plug-in is active."""
     process, efforts = begin(robot, controller, **{'safety.node_timeout': 30.0})
@@ -298,6 +348,11 @@ def test_two_nodes_and_another_controller(robot, controller):
     robot.wait_until(lambda: any(words in robot.log.read_text() for words in (
         f'Another node is called /{NAME}.', 'Another process is attached')), 40.0)
     second.kill()
+    assert is_at(robot, controller, efforts)()
+    other = robot.run_node(name='other')
+    robot.wait_until(lambda: 'is active, but not with the memory of this node'
+                     in robot.log.read_text(), 40.0)
+    other.kill()
     assert is_at(robot, controller, efforts)()
     process.kill()
     process.wait(10)
@@ -309,7 +364,46 @@ def test_two_nodes_and_another_controller(robot, controller):
     robot.wait_for('active')
 
 
+def test_a_controller_precedes_the_plugin(robot, controller):
+    """It comes and goes without a gap of efforts; its goals count, not those of the node."""
+    robot.run_node()
+    robot.wait_for('active')
+    weight = robot.wanted_efforts(controller)
+    robot.wait_until(is_at(robot, controller, weight))
+    assert robot.load('goals')
+    publisher = robot.node.create_publisher(Float64MultiArray, 'goals/commands', 1)
+    for switch in (['goals'], []), ([], ['goals']), (['goals'], []):
+        first = len(robot.seen)
+        assert robot.switch(*switch)
+        robot.spin(0.5)
+        seen = np.array([[each[joint] for joint in controller.model.dof_names]
+                         for each in robot.seen[first:]])
+        assert len(seen) > 100
+        np.testing.assert_allclose(seen, np.broadcast_to(weight, seen.shape), atol=1e-5)
+    robot.wait_until(publisher.get_subscription_count)
+    goal = controller.tasks['left_hand'].pose + np.array([0.01, 0, 0.01, 0, 0, 0, 0])
+    wanted = robot.wanted_efforts(controller, goal)
+    for _ in range(20):
+        publisher.publish(Float64MultiArray(data=goal.tolist()))
+        robot.spin(0.02)
+    robot.wait_until(is_at(robot, controller, wanted))
+    first = len(robot.seen)
+    for _ in range(5):
+        robot.send_goal(goal + np.array([0.0, 0.05, 0, 0, 0, 0, 0]))
+        robot.spin(0.1)
+    seen = np.array([[each[joint] for joint in controller.model.dof_names]
+                     for each in robot.seen[first:]])
+    np.testing.assert_allclose(seen, np.broadcast_to(wanted, seen.shape), atol=1e-5)
+    assert robot.label() == 'active'
+    assert robot.transition('DEACTIVATE')
+    assert robot.state(PLUG) == robot.state('goals') == 'inactive'
+    robot.wait_until(lambda: not robot.effort(controller.model.dof_names).any())
+    assert robot.transition('ACTIVATE')
+    robot.wait_until(is_at(robot, controller, weight))
+
+
 @pytest.mark.parametrize(('changed', 'says'), [
+    ({'plugin.imu': 'imu'}, 'imu: the robot has no floating base. Leave it empty.'),
     ({'floating_base': True}, 'The plug-in has no state of the floating base.'),
     ({'plugin.base': 'base'}, 'base: the robot has no floating base. Leave it empty.'),
     ({'plugin.name': 'nothing'}, "The controller manager cannot load 'nothing'."),
@@ -357,18 +451,22 @@ def test_shapes_come_and_go(robot, controller):
     assert robot.label() == 'active'
 
 
-def test_a_floating_base(tmp_path):
-    """Its pose and twist are state interfaces; efforts are those of that state."""
+@pytest.mark.parametrize('imu', ['', 'imu'])
+def test_a_floating_base(tmp_path, imu):
+    """Its pose and twist are state interfaces, of an IMU, too; efforts are those of that state."""
     turn, twist = [0.0, 0.0, 0.6, 0.8], [0.05, 0.0, 0.02, 0.0, 0.0, 0.1]
     numbers = [0.3, -0.2, 0.9, *turn, *twist]
-    sensor = ''.join(
-        f'<state_interface name="{part}.{axis}"><param name="initial_value">{numbers.pop(0)}'
-        '</param></state_interface>'
-        for part, axes in (('position', 'xyz'), ('orientation', 'xyzw'),
-                           ('linear_velocity', 'xyz'), ('angular_velocity', 'xyz'))
-        for axis in axes)
-    text = STILL.replace('</ros2_control>', f'<sensor name="imu">{sensor}</sensor></ros2_control>')
-    changed = {'floating_base': True, 'plugin.base': 'imu'}
+    interfaces = {'base': '', 'imu': ''}
+    for part, axes in (('position', 'xyz'), ('orientation', 'xyzw'),
+                       ('linear_velocity', 'xyz'), ('angular_velocity', 'xyz')):
+        owner = imu if imu and part in ('orientation', 'angular_velocity') else 'base'
+        interfaces[owner] += ''.join(
+            f'<state_interface name="{part}.{axis}"><param name="initial_value">{numbers.pop(0)}'
+            '</param></state_interface>' for axis in axes)
+    sensors = ''.join(f'<sensor name="{name}">{own}</sensor>' for name, own in interfaces.items()
+                      if own)
+    text = STILL.replace('</ros2_control>', f'{sensors}</ros2_control>')
+    changed = {'floating_base': True, 'plugin.base': 'base', 'plugin.imu': imu}
     controller = controller_of(ROUTED | changed)
     with contextlib.ExitStack() as stack:
         robot = Robot(tmp_path, 100 + os.getpid() % 100, text)

@@ -25,10 +25,20 @@ def ids_of(path):
 
 
 def test_table_names_every_safety_test_once_and_no_other():
-    named = re.findall(r'`(test_\w+\.py::[\w:]+)`', PAGE)
+    named = re.findall(r'`(test_safety_\w+\.py::[\w:]+)`', PAGE)
     there = [test for path in HERE.glob('test_safety_*.py') if path != Path(__file__)
              for test in ids_of(path)]
     assert sorted(named) == sorted(there)
+
+
+def test_every_fault_with_the_plugin_has_a_test():
+    faults = PAGE.split('## With the plug-in')[1].split('## ')[0].split('\n- **')[1:]
+    assert faults
+    for fault in faults:
+        named = re.findall(r'`(test_\w+\.py)::(\w+)`', fault)
+        assert named, fault
+        for file, test in named:
+            assert f'{file}::{test}' in ids_of(HERE / file)
 
 
 def test_every_row_has_all_columns_and_a_test():

@@ -148,9 +148,16 @@ std::vector<std::string> JointServo::names(const std::string& beginning,
   return found;
 }
 
-void JointServo::restart(double now) noexcept {
-  servo_.restart(now);
-  servo_.hold();
+bool JointServo::restart(double now, bool read) noexcept {
+  const auto begin = [this, now] {
+    servo_.restart(now);
+    servo_.hold();
+  };
+  begin();
+  if (!read) return false;
+  if (servo_.cycle(0, now) == opspace::Result::control) return true;  // its time is not known
+  begin();  // what is wrong with this state is wrong with the next one
+  return false;
 }
 
 void JointServo::set_state(std::size_t joint, double position, double velocity) noexcept {

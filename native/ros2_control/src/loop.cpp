@@ -98,7 +98,7 @@ return_type OperationalSpaceController::update_and_write_commands(const rclcpp::
   opspace::Servo& servo = joints_->servo();
   const double now = steady_time();
   const News before = told_;
-  if (link_) link_->begin();
+  if (link_) link_->begin(now);  // references replace goals of the node
   if (hold_.exchange(false, std::memory_order_relaxed)) servo.hold();
   if (is_in_chained_mode()) read_references();
   const bool read = read_state();

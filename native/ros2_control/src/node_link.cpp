@@ -115,42 +115,38 @@ void NodeLink::serve(Servo& servo) {
 }
 
 void NodeLink::activate(double now) noexcept {
-  begin();
   set_mode(Mode::run, now);
-  receive(now);
-  servo_->restart(now);
-  servo_->hold();
   lost_ = false;
   frame_->active.store(1, std::memory_order_relaxed);
-  end();
 }
 
 void NodeLink::deactivate() noexcept { frame_->active.store(0, std::memory_order_release); }
 
-void NodeLink::begin() noexcept {
+void NodeLink::begin(double now) noexcept {
   frame_->sequence.fetch_add(1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
+  receive(now);
 }
 
 void NodeLink::end() noexcept { frame_->sequence.fetch_add(1, std::memory_order_release); }
 
 Result NodeLink::cycle(bool read, std::int64_t stamp, double now) noexcept {
-  const std::int64_t wrong = receive(now);
   const std::int64_t beat = frame_->beat.load(std::memory_order_relaxed),
                      timeout = frame_->timeout.load(std::memory_order_relaxed);
-  if (mode() == Mode::run && beat && timeout &&
+  const bool attended = mode() == Mode::run || mode() == Mode::gravity_hold;
+  if (attended && beat && timeout &&
       now - 1e-9 * static_cast<double>(beat) > 1e-9 * static_cast<double>(timeout)) {
     set_mode(Mode::release, now);
     lost_ = true;
   }
-  const Result result = act(read, stamp, now, wrong);
+  const Result result = act(read, stamp, now);
   note(result, stamp, now);
   return result;
 }
 
-Result NodeLink::act(bool read, std::int64_t stamp, double now, std::int64_t wrong) noexcept {
+Result NodeLink::act(bool read, std::int64_t stamp, double now) noexcept {
   if (mode() == Mode::run) {
-    return read ? servo_->cycle(stamp, now, Servo::no_trip, wrong) : servo_->watch(now);
+    return read ? servo_->cycle(stamp, now, Servo::no_trip, wrong_) : servo_->watch(now);
   }
   if (read) servo_->accept(stamp, now);
   if (mode() == Mode::gravity_hold && *known_ && now - *last_accepted_ < seen_age) {
@@ -175,9 +171,9 @@ void NodeLink::set_mode(Mode mode, double now) noexcept {
   frame_->mode.store(mode, std::memory_order_relaxed);
 }
 
-// Take all messages; return the trip that one asks for, or no_trip.
-std::int64_t NodeLink::receive(double now) noexcept {
-  std::int64_t trip = Servo::no_trip;
+// Take all messages; note the trip that one asks for, or no_trip.
+void NodeLink::receive(double now) noexcept {
+  wrong_ = Servo::no_trip;
   const std::uint64_t written = frame_->bytes_written.load(std::memory_order_acquire);
   std::uint64_t read = frame_->bytes_read.load(std::memory_order_relaxed);
   const std::uint64_t ring_size = message_.size();
@@ -206,7 +202,7 @@ std::int64_t NodeLink::receive(double now) noexcept {
           break;
         case Message::Kind::trip:
           good = head.number >= 0 && head.number < trip_count_;
-          if (good) trip = head.number;
+          if (good) wrong_ = head.number;
           break;
         case Message::Kind::mode:
           good = head.number >= 0 && head.number <= static_cast<std::int64_t>(Mode::release);
@@ -220,7 +216,6 @@ std::int64_t NodeLink::receive(double now) noexcept {
     if (!good) frame_->refused.fetch_add(1, std::memory_order_relaxed);
   }
   frame_->bytes_read.store(read, std::memory_order_relaxed);
-  return trip;
 }
 
 // Apply transactions, all of them or none.

@@ -37,6 +37,7 @@ CallbackReturn OperationalSpaceController::on_init() {
   auto_declare<std::string>("memory", "");
   auto_declare<std::vector<std::string>>("sensors", {});
   auto_declare<std::string>("base", "");
+  auto_declare<std::string>("imu", "");
   return CallbackReturn::SUCCESS;
 }
 
@@ -56,7 +57,11 @@ InterfaceConfiguration OperationalSpaceController::state_interface_configuration
   }
   if (joints_->has_base()) {
     const std::string base = get_node()->get_parameter("base").as_string();
-    for (const char* part : motion_parts) wanted.names.push_back(base + "/" + part);
+    const std::string imu = get_node()->get_parameter("imu").as_string();
+    for (const std::string part : motion_parts) {
+      const bool turns = part.rfind("orientation", 0) == 0 || part.rfind("angular", 0) == 0;
+      wanted.names.push_back((turns && !imu.empty() ? imu : base) + "/" + part);
+    }
   }
   for (const auto& sensor : joints_->sensors()) {
     for (const char* part : wrench_parts) wanted.names.push_back(sensor + "/" + part);
@@ -92,6 +97,9 @@ CallbackReturn OperationalSpaceController::on_configure(const rclcpp_lifecycle::
               ? "base: the robot has a floating base. Name the component whose state interfaces "
                 "have its pose and twist, or take the topic route."
               : "base: the robot has no floating base. Leave it empty.");
+    }
+    if (!joints_->has_base() && !node->get_parameter("imu").as_string().empty()) {
+      throw std::runtime_error("imu: the robot has no floating base. Leave it empty.");
     }
     // Those of the others come by the controller node.
     if (link_ || !sensors.empty()) joints_->take_sensors(sensors);
@@ -222,11 +230,15 @@ CallbackReturn OperationalSpaceController::on_activate(const rclcpp_lifecycle::S
   }
   hold_ = false;
   told_ = {opspace::Servo::no_trip, -1, opspace::Servo::no_trip, 0, 0, 0, false};
+  const double now = steady_time();
   if (link_) {
-    link_->activate(steady_time());
-  } else {
-    joints_->restart(steady_time());
+    link_->begin(now);
+    link_->activate(now);
   }
+  const bool begun = joints_->restart(now, read_state());
+  if (link_) link_->end();
+  // Drives would have no effort until the first cycle: the manager writes before it.
+  if (begun) write_efforts(false);
   news_.write(told_);
   return CallbackReturn::SUCCESS;
 }

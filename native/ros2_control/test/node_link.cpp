@@ -32,7 +32,7 @@ using opspace_controller::JointServo;
 using opspace_controller::NodeLink;
 
 void cycle(NodeLink& link, bool read, double now) {
-  link.begin();
+  link.begin(now);
   const opspace::Result result =
       link.cycle(read, static_cast<std::int64_t>(std::llround(1e9 * now)), now);
   link.end();
@@ -53,7 +53,7 @@ void spin(NodeLink& link, JointServo& joints, long count) {
   for (long k = 0; k < count; ++k) {
     const double now = 10.0 + 1e-3 * static_cast<double>(k),
                  position = 0.2 + 1e-6 * static_cast<double>(k);
-    link.begin();
+    link.begin(now);
     for (std::size_t j = 0; j < joints.measured().size(); ++j) joints.set_state(j, position, 0.0);
     link.cycle(true, static_cast<std::int64_t>(std::llround(1e9 * now)), now);
     link.end();
@@ -82,7 +82,10 @@ void run(NodeLink& link, JointServo& joints) {
     std::vector<double> numbers;
     while (words >> word) numbers.push_back(std::stod(word));  // streams read no hexadecimals
     if (what == "activate") {
+      link.begin(numbers[0]);
       link.activate(numbers[0]);
+      joints.restart(numbers[0]);
+      link.end();
       std::printf("active\n");
     } else if (what == "deactivate") {
       link.deactivate();

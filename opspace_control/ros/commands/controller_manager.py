@@ -31,7 +31,8 @@ class ControllerManager(ManagerClient):
             self._do(switch, meanwhile)
         except RosInterfaceError:
             # DDS may have lost the answer of a switch that was done.
-            if any(activation_of(self.controllers(meanwhile), self.controller)):
+            if any(activation_of(
+                    self.controllers(meanwhile), self.controller, self.preceded)):
                 raise
         self.has_news()
         self._check(self.controllers(meanwhile))
@@ -80,7 +81,8 @@ class ControllerManager(ManagerClient):
         self._return = self._previous.hand_back(controllers)
         ours = self.ours(controllers)
         self.keeps_joints = bool(ours) and ours.state == 'active'
-        return bool(self._return.activate or (ours and rivals(controllers, self.controller)))
+        return bool(self._return.activate or (
+            ours and rivals(controllers, self.controller, self.preceded)))
 
     def switch_off(self, meanwhile):
         """
@@ -127,7 +129,7 @@ class ControllerManager(ManagerClient):
                 f'{self.controller} is no longer active: another client of the controller manager '
                 'has switched it off, or it has failed.', controller=self.controller,
                 cure='See the log of the controller manager.')
-        for name, interfaces in rivals(controllers, self.controller).items():
+        for name, interfaces in rivals(controllers, self.controller, self.preceded).items():
             raise RosInterfaceError(
                 f"'{name}' is active beside {self.controller} and commands {listed(interfaces)}: "
                 'two controllers cannot have the same joints.', controller=self.controller,

@@ -169,12 +169,14 @@ class ManagerClient(ServiceCaller):
     does.
     """
 
+    preceded = False  # whether other controllers may command references of ours
+
     def __init__(self, node, suffix, name, controller, timeout):
         super().__init__(node, suffix, timeout)
         self.name, self.controller = name, controller
         self.period = _USUAL_PERIOD  # of the manager's update loop, s, known after `joints`
         self.hardware = ()  # names of the <ros2_control> blocks to monitor
-        self._previous = PreviousControllers(controller)
+        self._previous = PreviousControllers(controller, self.preceded)
         self._list_client = self.node.create_client(ListControllers, f'{name}/list_controllers')
         self._switch_client = self.node.create_client(SwitchController, f'{name}/switch_controller')
         namespace, slash, _ = name.rpartition('/')

@@ -6,7 +6,7 @@ import hashlib
 import os
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rcl_interfaces.srv import SetParameters
@@ -15,7 +15,8 @@ from rclpy.parameter import Parameter
 from opspace_control import library
 from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.ros.commands.controller_manager import ControllerManager, Handover
-from opspace_control.safety.shared_memory import Mode
+from opspace_control.ros.commands.switching import upstream
+from opspace_control.safety.shared_memory import Mode, Request
 
 try:  # only in ROS 2 distributions, on no package index
     from controller_manager_msgs.srv import ConfigureController, LoadController, UnloadController
@@ -24,7 +25,13 @@ except ImportError:
 
 
 class PluginManager(ControllerManager):
-    """The client that configures and switches the controller of the plug-in, "ours"."""
+    """
+    The client that configures and switches the controller of the plug-in, "ours".
+
+    Other controllers may command its references, the goals of tasks.
+    """
+
+    preceded = True
 
     def __init__(self, node, name, controller, timeout):
         super().__init__(node, name, controller, timeout)
@@ -58,6 +65,13 @@ class PluginManager(ControllerManager):
                     cure='Its type is to be opspace_controller/OperationalSpaceController.')
         self._ask(ConfigureController, meanwhile)
 
+    def leave(self, meanwhile):
+        """Deactivate our controller, and those that command its references."""
+        names = [self.controller]
+        with suppress(RosInterfaceError):
+            names = upstream(self.controllers(meanwhile), names)
+        self.deactivate(names, meanwhile)
+
     def _ask(self, kind, meanwhile):
         if not self.call(self._services[kind], kind.Request(name=self.controller), meanwhile,
                          once=True).ok:
@@ -84,8 +98,8 @@ class PluginCommands:
 
     def __init__(self, node, cycle):
         self._cycle, self._controller = cycle, node.parameters['plugin.name']
-        self._sensors, self._base = (
-            node.parameters[f'plugin.{name}'] for name in ('sensors', 'base'))
+        self._values = {name: node.parameters[f'plugin.{name}']
+                        for name in ('sensors', 'base', 'imu')}
         self.topic = f"the plug-in '{self._controller}'"
         self._logger = node.get_logger()
         self._name = f'{node.get_fully_qualified_name()} {node.context.get_domain_id()}'
@@ -109,8 +123,8 @@ class PluginCommands:
         if not active:
             with self._files(link) as (block, kernels):
                 manager.configure({
-                    'block': block, 'library': kernels, 'memory': self.memory,
-                    'sensors': self._sensors, 'base': self._base}, meanwhile)
+                    'block': block, 'library': kernels, 'memory': self.memory, **self._values},
+                    meanwhile)
         try:
             if link.attach(self.memory):
                 self._logger.info(f'{self._controller} goes on: this node has found it active.')
@@ -202,13 +216,14 @@ class PluginHandover(Handover):
         if memory.is_there() and memory.active:  # nothing was due
             try:
                 with self._manager.short_timeout():
-                    self._manager.deactivate([self._manager.controller], release.rest)
+                    self._manager.leave(release.rest)
             except RosInterfaceError as error:
                 self._logger.error(str(error))
         if memory.is_there() and memory.active and memory.mode != Mode.RELEASED:
+            memory.send(Request.MODE, Mode.RELEASE)
             self._logger.error(
-                f'{self._manager.controller} has no cycles, as in a simulation that pauses: it '
-                'releases the robot in the next ones.')
+                f'{self._manager.controller} is still active: it releases the robot in its next '
+                'cycles. A simulation that pauses has none.')
             return False
         return True
 

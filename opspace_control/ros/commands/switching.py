@@ -12,7 +12,7 @@ class Switch(NamedTuple):
     deactivate: list
 
 
-def activation_of(controllers, name):
+def activation_of(controllers, name, preceded=False):
     """
     Return the `Switch` that activates a controller with the controllers it needs, and no rival.
 
@@ -20,45 +20,50 @@ def activation_of(controllers, name):
     activated, too. Controllers that command references of one of its `rivals` are deactivated with
     that rival, as the controller manager requires. Both lists are empty if nothing has to change,
     or the controller is not loaded. ``controllers`` are the states of all loaded controllers, a
-    sequence of controller_manager_msgs/ControllerState.
+    sequence of controller_manager_msgs/ControllerState. ``preceded`` is that of `rivals`.
     """
     loaded = {controller.name: controller for controller in controllers}
     if name not in loaded:
         return Switch([], [])
     return Switch([link for link in _downstream(loaded, name) if not _active(loaded[link])],
-                  upstream(filter(_active, controllers), rivals(controllers, name)))
+                  upstream(filter(_active, controllers), rivals(controllers, name, preceded)))
 
 
-def rivals(controllers, name):
+def rivals(controllers, name, preceded=False):
     """
     Return the active controllers that command the same joints, each with its interfaces, sorted.
 
     Any interface of a joint counts: position and effort of a joint cannot both be commanded. A
     controller that commands references of the named one counts, too: references replace its topic.
-    Parameters are those of `activation_of`; the named controller is loaded.
+    It does not where the named one may be ``preceded`` by others. Parameters are those of
+    `activation_of`; the named controller is loaded.
     """
     loaded = {controller.name: controller for controller in controllers}
     chain = _downstream(loaded, name)
     joints = commanded_joints(loaded[link] for link in chain)
     found = {other.name: sorted(
         interface for interface in _commanded(other)
-        if joint_of(interface) in joints or interface.startswith(f'{name}/'))
+        if joint_of(interface) in joints
+        or (interface.startswith(f'{name}/') and not preceded))
         for other in controllers if _active(other) and other.name not in chain}
     return {other: interfaces for other, interfaces in found.items() if interfaces}
 
 
-def reversal_of(controllers, name, done):
+def reversal_of(controllers, name, done, preceded=False):
     """
     Return the switch that undoes ``done``, for controllers that have not changed since.
 
-    If another controller has the joints, or a controller is gone, that part is left out.
-    Parameters are those of `activation_of`, and its result.
+    Controllers that may precede ours are deactivated with it. If another controller has the joints,
+    or a controller is gone, that part is left out. Parameters are those of `activation_of`, and its
+    result.
     """
     loaded = {controller.name: controller for controller in controllers}
     if name not in loaded:
         return Switch([], [])
     ours = [link for link in done.activate if link in loaded and _active(loaded[link])]
-    foreign = rivals(controllers, name).keys() - set(done.deactivate)
+    if preceded:
+        ours = upstream(filter(_active, controllers), ours)
+    foreign = rivals(controllers, name, preceded).keys() - set(done.deactivate)
     theirs = [] if foreign else [link for link in done.deactivate
                                  if link in loaded and loaded[link].state == 'inactive']
     return Switch(theirs, ours)
@@ -126,10 +131,11 @@ class PreviousControllers:
     the user activated in between, gets the joints back.
 
     A process that does not switch itself calls `note` whenever controllers have changed.
+    ``preceded`` is that of `rivals`.
     """
 
-    def __init__(self, name):
-        self._name = name
+    def __init__(self, name, preceded=False):
+        self._name, self._preceded = name, preceded
         self.forget()
 
     @property
@@ -142,7 +148,7 @@ class PreviousControllers:
         loaded = {controller.name: controller for controller in controllers}
         if self._name not in loaded:
             return Switch([], [])
-        switch = activation_of(controllers, self._name)
+        switch = activation_of(controllers, self._name, self._preceded)
         ours = [link for link in self._due.activate
                 if link in loaded and loaded[link].state == 'active']
         due = _without(self._due.deactivate, switch.deactivate, loaded)
@@ -153,7 +159,7 @@ class PreviousControllers:
 
     def hand_back(self, controllers):
         """Return the `Switch` that returns the joints, unless another controller has them."""
-        return reversal_of(controllers, self._name, self._due)
+        return reversal_of(controllers, self._name, self._due, self._preceded)
 
     def forget(self):
         """Make no controller due."""

@@ -204,6 +204,7 @@ class PluginRelease:
     def settle(self):
         """Hold the robot in position; to be called often."""
         self._be(Mode.GRAVITY_HOLD)
+        self.rest()
 
     def stop(self):
         """Hold the robot until it rests, for the release time at most; return the time."""
@@ -228,7 +229,9 @@ class PluginRelease:
             memory.beat(self._pause())
 
     def rest(self):
-        """Do nothing: the plug-in gives no effort."""
+        """Give a sign of life only: the plug-in holds the robot, or gives no effort."""
+        if self._runs():
+            self._link.memory.beat(time.perf_counter())
 
     def _be(self, mode):
         if mode != self._mode and self._runs() and self._link.memory.send(Request.MODE, mode):

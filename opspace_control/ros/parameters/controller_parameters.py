@@ -114,6 +114,9 @@ NODE = (
         'With route plugin and a floating base: component whose state interfaces have the pose of '
         'the root link in the world and its twist in its own axes, <base>/position.x to '
         'angular_velocity.z.'),
+    Parameter('plugin.imu', 'string', '',
+        'With route plugin and a floating base: IMU whose axes are those of the root link. Its '
+        '<imu>/orientation.x to .w and angular_velocity.x to .z replace those of plugin.base.'),
     Parameter('plugin.shapes', 'integer', 16,
         'With route plugin: for how many shapes of parameters and of collision_objects there is '
         'room beside those of collision.file.', '', 0, 100),

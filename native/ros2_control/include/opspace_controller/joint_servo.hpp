@@ -42,8 +42,9 @@ class JointServo {
   // Whether the robot has a floating base, whose state a cycle needs.
   bool has_base() const noexcept { return base_pose_ != nullptr; }
 
-  // Begin at a steady time, s: the state is unknown, the next pose is every goal.
-  void restart(double now) noexcept;
+  // Begin at a steady time, s: the next pose is every goal. Return whether there are efforts: those
+  // of a first cycle, if a state was `read` for it.
+  bool restart(double now, bool read = false) noexcept;
   // Write a joint's position and velocity, rad or m, and rad/s or m/s.
   void set_state(std::size_t joint, double position, double velocity) noexcept;
   // Write the base's position, quaternion x y z w and twist, which is in its own axes.

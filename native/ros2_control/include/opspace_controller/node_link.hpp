@@ -77,14 +77,13 @@ class NodeLink {
 
   // All that follows neither allocates, locks nor throws.
 
-  // Take the messages, restart the servo, and hold; be active.
+  // The block changes between these two only; the first one takes the messages.
+  void begin(double now) noexcept;
+  void end() noexcept;
+  // Be active, with cycles of the servo; between `begin` and `end`.
   void activate(double now) noexcept;
   void deactivate() noexcept;
-
-  // The block changes between these two only.
-  void begin() noexcept;
-  void end() noexcept;
-  // Take the messages, and do a cycle for a state, if one was read; between `begin` and `end`.
+  // Do a cycle for a state, if one was read; between `begin` and `end`.
   opspace::Result cycle(bool read, std::int64_t stamp, double now) noexcept;
   // Whether the node was lost, and the robot is released.
   bool ended() const noexcept { return lost_ && mode() == Mode::released; }
@@ -93,10 +92,10 @@ class NodeLink {
 
  private:
   Mode mode() const noexcept { return frame_->mode.load(std::memory_order_relaxed); }
-  std::int64_t receive(double now) noexcept;
+  void receive(double now) noexcept;
   bool change(const char* bytes, std::int64_t size) noexcept;
   void set_mode(Mode mode, double now) noexcept;
-  opspace::Result act(bool read, std::int64_t stamp, double now, std::int64_t wrong) noexcept;
+  opspace::Result act(bool read, std::int64_t stamp, double now) noexcept;
   double fading(double now) const noexcept;
   void note(opspace::Result result, std::int64_t stamp, double now) noexcept;
 
@@ -111,6 +110,7 @@ class NodeLink {
   opspace::Servo* servo_ = nullptr;
   std::int64_t trip_count_ = 0;
   double since_ = 0.0;  // of the mode, s
+  std::int64_t wrong_ = opspace::Servo::no_trip;  // what the node says is wrong with the robot
   bool lost_ = false;
   const bool* known_ = nullptr;
   const double *last_accepted_ = nullptr, *release_time_ = nullptr, *effort_ = nullptr;
