@@ -106,9 +106,11 @@ def share_by_distance(least, zone, braking):
     """
     Return the share in bounds that features have by the least distance, m, from 0 to 1.
 
-    It is 1 from the touch to 2/3 of the ``zone``, m, beyond the margin, and 0 from 5/3 of it on.
+    It is 1 up to 2/3 of the ``zone``, m, beyond the margin, and 0 from 5/3 of it on, and where
+    shapes overlap by it: their points are those of the pair then.
     """
-    return max(min(FADED - (least - braking.margin) / zone, 1.0 + least / zone, 1.0), 0.0)
+    share = max(min(FADED - (least - braking.margin) / zone, 1.0), 0.0)
+    return share if least > -zone else 0.0
 
 
 @inlined

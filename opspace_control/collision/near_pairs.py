@@ -45,10 +45,18 @@ from opspace_control.collision.waiting import Braking, may_wait, moves_across
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.braking import braking_distance
 from opspace_control.dynamics.kinematics import place_node
+from opspace_control.spatial.dense import dot_product
 
 # By so much the margins of near pairs are expected to increase at most in a cycle, m/s. With less
 # the search is done again more often, with more it looks at more pairs.
 _CHANGE = 0.05
+# Cosine of the angle between the normals of a feature and of the whole shapes up to which it has
+# less than its share. Shapes that are d apart have features within d and the zone of 3 cm at
+# ``cos ≥ d / (d + 0.03)``: at a margin of 1 cm all have their share.
+_ACROSS = 0.25
+# What that cosine is below 1 for features that have no share where shapes overlap by the zone. All
+# points of a pair are on one line then, so a feature with the least normal is the whole pair.
+_ASKEW = 0.1
 # Points nearer to each other than this count as the same, m: those on a rim are found to 1e-7.
 _SAME = 1e-6
 
@@ -59,7 +67,8 @@ def share_of(feature, least, zone):
     Return the share of a feature in bounds by its distance from the least one, from 0 to 1.
 
     It is 0 from the ``zone`` beyond that on. A feature whose points are the nearest ones has none:
-    its row would be that of the whole shapes again.
+    its row would be that of the whole shapes again. Nor has one whose normal is across the least
+    one; the deeper two shapes overlap, the nearer these must be to parallel.
     """
     apart = 0.0
     for r in range(3):
@@ -67,7 +76,11 @@ def share_of(feature, least, zone):
                     abs(feature.points[1, r] - least.points[1, r]))
     if apart < _SAME:
         return 0.0
-    return min(1.0 - (feature.distance - least.distance) / zone, 1.0)
+    cosine = dot_product(feature.normal, least.normal, 3)
+    overlap = min(max(-least.distance / zone, 0.0), 1.0)
+    aligned = 1.0 - overlap * min((1.0 - cosine) / _ASKEW, 1.0)
+    return aligned * min(max(cosine / _ACROSS, 0.0), 1.0) * (
+        min(1.0 - (feature.distance - least.distance) / zone, 1.0))
 
 
 @called

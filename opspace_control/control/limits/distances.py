@@ -10,7 +10,9 @@ second order in the velocity. The bound leaves that out: e m/s² of it change th
 by e over ``return_rate``.
 
 A pair within its margin has two bounds: it comes no nearer, and it parts. The second is soft, for
-pairs may have to part in directions that contradict each other.
+pairs may have to part in directions that contradict each other. Where shapes overlap they come no
+nearer by motion of the robot, which standing still keeps; to evade a world that moves into the
+robot is part of the second bound there.
 """
 
 import math
@@ -19,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.collision.features import FEATURES
+from opspace_control.collision.kept_pairs import overlap_share
 from opspace_control.collision.near_pairs import advance_world, find_near_pairs
 from opspace_control.collision.waiting import Braking
 from opspace_control.compiled import called, inlined
@@ -31,6 +34,11 @@ from opspace_control.spatial.dense import dot_product
 # by more than some µm before they count. A bound that demands 10 m/s² of such a joint, as where the
 # first link turns in a pedestal that it overlaps, takes all other bounds away.
 _LEAST_GRADIENT = 1e-3
+# The same of shapes that overlap by the zone of features, more. Near the posture with the greatest
+# depth a bound exerts τ / ∇d against a torque τ of tasks, and the curvature h of the depth makes
+# that the stiffness ``τ h / ∇d`` of the joint: with 1000 N m at 3 mm/rad far more than a cycle can
+# follow. With h = 0.3 m depths grow by ``∇d² / 2h``, 0.2 mm, at 1 cm/rad.
+_DEEP_GRADIENT = 1e-2
 
 
 class Distances(NamedTuple):
@@ -39,6 +47,7 @@ class Distances(NamedTuple):
     least: np.ndarray = '2 d'  # ``∇d · q̈`` at least: to come no nearer, and to part, m/s²
     gradient: np.ndarray = 'd nv'  # ∇d
     attainable: np.ndarray = 'd'  # greatest ``∇d · q̈``, m/s²; 0: no joint parts the pair
+    wider: np.ndarray = 'd'  # by which bounds are wider since joints hardly change d, m/s²
     motion: np.ndarray = '2 6'  # velocity and acceleration of a point
     states: np.ndarray = 'l+2 d int'  # those of the last problem
 
@@ -78,7 +87,9 @@ def find_distances(collision, cycle, nodes, states, limits, v, distances):
         for side in range(2):
             add_gradient(nodes, states, near[s].nodes[side], near[s].points[side], near[s].normal,
                          1.0 - 2.0 * side, row)
-        distances.attainable[s] = attainable_acceleration(limits, row)
+        distances.attainable[s], distances.wider[s] = attainable_acceleration(
+            limits, row, _LEAST_GRADIENT + _DEEP_GRADIENT * overlap_share(
+                collision, near[s].distance))
 
 
 @inlined
@@ -111,27 +122,34 @@ def parting_acceleration(cycle, gap, rate, attainable):
     """
     Return the least second rate of a distance within its margin that lets the pair part, m/s².
 
-    At `parting_speed` or slower, from rest with no more than the braking acceleration and what is
-    ``attainable``, m/s²: joints that hardly change the distance stay slow.
+    At `parting_speed` or slower, from rest with no more than the braking acceleration and a part of
+    what is ``attainable``, m/s²: joints that hardly change the distance stay slow.
     """
     speed = min(-cycle.approach_rate * gap, cycle.parting_speed, attainable / cycle.return_rate)
     damping = -(cycle.return_rate + cycle.approach_rate) * rate
-    return min(cycle.return_rate * speed + damping, max(damping, 0.0) + cycle.distance_braking)
+    return min(cycle.return_rate * speed + damping, max(damping, 0.0) + min(
+        cycle.distance_braking, cycle.approach_rate / cycle.return_rate * attainable))
 
 
 @inlined
-def attainable_acceleration(limits, gradient):
+def attainable_acceleration(limits, gradient, idle):
     """
     Return the greatest second rate of a distance within the acceleration limits of joints, m/s².
 
-    ``gradient`` (nv,) is that of the distance, ``limits`` (nv,) are those of the joints.
+    ``gradient`` (nv,) is that of the distance, ``limits`` (nv,) are those of the joints; of each
+    only what is above ``idle`` counts, m/rad. Also by how much the bounds of the pair are wider,
+    m/s²: from 0 where the gradient of one joint is twice that, to more than all that joints do, so
+    that no bound appears at once.
     """
-    attainable = 0.0
+    attainable = total = 0.0
     for k in range(gradient.size):
         rate = abs(gradient[k])
-        if not rate <= _LEAST_GRADIENT:  # NaN stays visible
-            attainable += (rate - _LEAST_GRADIENT) * limits[k].acceleration
-    return attainable
+        total += rate * limits[k].acceleration
+        if not rate <= idle:  # NaN stays visible
+            attainable += (rate - idle) * limits[k].acceleration
+    if attainable == 0.0:
+        return 0.0, math.inf
+    return attainable, max((total - attainable) / attainable - 1.0, 0.0) * total
 
 
 @inlined
@@ -194,10 +212,12 @@ def bound_distances(collision, cycle, states, bounded, a):
             if distances.attainable[s] == 0.0:
                 continue
             rate, acceleration = distance_rates(states, near[s], distances.motion)
-            acceleration -= dot_product(distances.gradient[s], a, a.size)
+            acceleration += distances.wider[s] - dot_product(distances.gradient[s], a, a.size)
             part = near[s].bound_share * cycle.keep
             acceleration += (1.0 / (part * part) - 1.0) * cycle.distance_braking
             least[0] = least_acceleration(cycle, gap, rate) - acceleration
             if gap < 0.0:
+                evasion = least_acceleration(cycle, gap, near[s].world_rate)
+                least[0] -= max(evasion, 0.0) * overlap_share(collision, near[s].distance)
                 least[1] = parting_acceleration(
                     cycle, gap, rate, distances.attainable[s]) - acceleration

@@ -1,0 +1,171 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes that overlap: features face as the pair, bounds fade, what contradicts itself rests."""
+
+import numpy as np
+import pytest
+from test_collision_distance import in_world, near_in, random_pairs
+from test_distance_limits import HANDS, bent, controlled, largest_steps, moved, robot
+
+from opspace_control import (
+    CollisionModel,
+    DistanceLimits,
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+    Shape,
+)
+from opspace_control.cli.robots import demo_robot
+from opspace_control.collision.distance import NEAR_PAIR
+
+ZONE = 0.03
+# A link turns about z, its shape is at x = 1 m.
+ARM = """<robot name="arm"><link name="base"/><link name="arm"><inertial><mass value="1"/>
+<origin xyz="1 0 0"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+</link><joint name="turn" type="revolute"><parent link="base"/><child link="arm"/>
+<axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="2" effort="50"/></joint></robot>"""
+
+
+@pytest.mark.parametrize('kinds', [('box', 'box'), ('capsule', 'box')], ids='-'.join)
+def test_features_face_as_their_pair(kinds):
+    """None has the normal of edges that have passed each other, against that of the pair."""
+    seen = 0
+    for shapes in random_pairs(kinds, 3000, 0.3):
+        near = near_in(in_world([shapes])._replace(
+            near=np.zeros(257, NEAR_PAIR), zone=np.full(1, ZONE)))
+        if not -0.9 * ZONE < near[0]['distance'] < 0.0:
+            continue
+        for feature in near[1:]:
+            vector = feature['points'][0] - feature['points'][1]
+            assert feature['normal'] @ near[0]['normal'] > -1e-12
+            assert vector @ feature['normal'] == pytest.approx(feature['distance'], abs=1e-9)
+            seen += 1
+    assert seen > 100
+
+
+def test_features_of_a_deep_pair_are_the_pair():
+    """What a cap's deepest point jumps to has a full bound at any depth, on the pair's own line."""
+    for depth in (0.001, 0.01, 0.02, 0.029):
+        data = in_world([(Shape('', None, 'box', [1.0, 1.0, 0.2]),
+                          Shape('', None, 'cylinder', [0.1, 0.4]))])._replace(
+            near=np.zeros(65, NEAR_PAIR), zone=np.full(1, ZONE))
+        data.shapes['position'][1] = [0.1, 0.1, 0.3 - depth]
+        near = near_in(data)
+        assert near[0]['distance'] == pytest.approx(-depth, abs=1e-9)
+        full = near[near['bound_share'] > 0.99]
+        assert len(full) >= 4
+        # All of them, with the whole shapes, move towards one line as they get deeper.
+        apart = np.ptp(full['points'][:, 1, :2], axis=0).max()
+        assert apart == pytest.approx(0.2 * (1.0 - depth / ZONE), abs=1e-6)
+
+
+def turning(gradient, depth=0.05, speed=0.0, approach=0.0):
+    """Return ∇d, m, and the bounds of a sphere that `ARM` has in a wall, and the controller."""
+    model = RobotModel.from_urdf(ARM)
+    angle = np.arcsin(gradient)
+    place, turn = [np.cos(angle) + 0.1 - depth, 0.0, 0.0], [[0, 0, -1], [0, 1, 0], [1, 0, 0]]
+    shapes = [Shape('ball', 'arm', 'sphere', [0.1], [1.0, 0.0, 0.0]),
+              Shape('wall', None, 'half_space', [], place, turn)]
+    controller = OperationalSpaceController(
+        model, (), PostureTask(kp=0.0, kd=0.0), limits=JointLimits(model),
+        distances=DistanceLimits(CollisionModel(model, shapes)))
+    controller.move_shape('wall', place, turn, [-approach, 0.0, 0.0, 0.0, 0.0, 0.0])
+    state = RobotState(model, np.array([angle]), np.array([speed]))
+    controller.compute_torque(state)
+    distances = controller._limits.scratch.distances
+    return distances.gradient[0, 0], distances.least[:, 0].copy(), controller
+
+
+def test_bounds_fade_where_a_joint_hardly_changes_a_depth():
+    """From twice 11 mm/rad to 11 mm/rad they get wider than all that the joint can do."""
+    before = None
+    for lever in np.linspace(0.0301, 0.0101, 81):
+        gradient, least, controller = turning(lever)
+        most = controller._limits.records['acceleration'][0]
+        assert gradient == pytest.approx(lever, rel=1e-6)
+        if lever > 0.022:
+            assert least[0] == pytest.approx(0.0, abs=1e-9)
+        elif lever < 0.011:
+            assert (least == -np.inf).all()
+        else:
+            part = lever / 0.011 - 1.0
+            assert least[0] == pytest.approx(
+                -max(1.0 / part - 1.0, 0.0) * lever * most, rel=1e-6, abs=1e-9)
+        if before is not None and least[0] > -lever * most:  # what the joint can do, at most
+            assert abs(least[0] - before) < 0.1 * lever * most
+        before = least[0]
+
+
+def test_what_parts_from_rest_begins_slowly():
+    """With a fifth of what the joint can do, at most with the braking acceleration."""
+    for lever in (0.03, 0.05, 0.5):
+        gradient, least, controller = turning(lever)
+        most = controller._limits.records['acceleration'][0]
+        attainable = (gradient - 0.011) * most
+        assert least[1] == pytest.approx(min(0.2 * attainable, 2.0), rel=1e-6)
+
+
+@pytest.mark.parametrize('depth', [0.005, 0.015, 0.05])
+def test_a_moving_world_is_evaded_softly_where_shapes_overlap(depth):
+    """To come no nearer counts the world's motion less the deeper a pair is; to part counts it."""
+    _, still, _ = turning(0.3, depth, speed=0.01)
+    _, least, _ = turning(0.3, depth, speed=0.01, approach=0.05)
+    hard = 1.0 - min(depth / ZONE, 1.0)
+    assert least[0] - still[0] == pytest.approx(120.0 * 0.05 * hard, abs=1e-6)
+    assert least[1] > 120.0 * 0.05
+
+
+@pytest.mark.parametrize('place', [-0.25, -0.2, -0.15, -0.1])
+def test_arms_that_a_wall_pierces_come_to_rest(place):
+    """No pair gets deeper by more than 1 mm than the deepest of its link was."""
+    demo = demo_robot('dual_arm')
+    model = RobotModel.from_urdf_file(demo.path())
+    q = model.neutral()
+    for name, value in demo.start.items():
+        q[model.q_index[model.dof_index(name)]] = value
+    hands = model.forward_kinematics(RobotState(model, q, np.zeros(model.nv)), demo.hands)
+    wall = Shape('wall', None, 'box', [0.04, 1.5, 1.5],
+                 hands['l_hand'][:3, 3] + [place, 0.0, 0.0])
+    collision = demo.collision().model(model).without_still_pairs().with_shapes(
+        [wall]).without_still_pairs()
+    controller = OperationalSpaceController(
+        model, [PoseTask(hand, name=hand, max_linear_velocity=0.5) for hand in demo.hands],
+        PostureTask(target=q), limits=JointLimits(model), distances=DistanceLimits(collision))
+    for hand, pose in hands.items():
+        controller.tasks[hand].set_target(pose)
+
+    def deep(q):
+        return {pair[:2]: min(pair.distance, 0.0) for pair in collision.distances(q, 0.05)
+                if 'wall' in pair[:2]}
+    first, efforts = deep(q), []
+    state = RobotState(model, q, np.zeros(model.nv))
+    for k, (now, tau) in enumerate(moved(controller, state, 3000)):
+        if k >= 2500:
+            efforts.append(tau.copy())
+        if k % 50 == 0:
+            for pair, depth in deep(now.q).items():
+                assert depth > first.get(pair, 0.0) - 1e-3
+    assert largest_steps(efforts, model).sum() < 0.3
+    assert abs(now.v).max() < 0.01
+
+
+def test_hands_between_two_walls_rest():
+    """Both walls overlap the hand alike, so it stays where it is."""
+    model = robot('dual_arm')
+    state = bent(model)
+    place = model.forward_kinematics(state, HANDS)['l_hand'][:3, 3]
+    walls = [Shape(name, None, 'box', [0.4, 1.0, 1.0], place + np.array([side * 0.26, 0, 0]))
+             for name, side in (('front', 1.0), ('back', -1.0))]
+    controller = controlled(
+        model, [Shape('hand', 'l_hand', 'sphere', [0.1]), *walls],
+        posture=PostureTask(kp=0.0, kd=2.0), pairs=[('hand', 'front'), ('hand', 'back')])
+    efforts = []
+    for now, tau in moved(controller, state, 1000):
+        efforts.append(tau.copy())
+        assert abs(now.v).max() < 1e-3
+    assert largest_steps(efforts, model).max() < 1e-3
+    after = model.forward_kinematics(now, HANDS)['l_hand'][:3, 3]
+    np.testing.assert_allclose(after, place, atol=1e-4)
