@@ -7,7 +7,14 @@ import pytest
 from lockstep import LockStep
 from robots import TALOS, robot_file
 
-from opspace_control import PoseTask, PostureTask, RobotModel, RobotState
+from opspace_control import (
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    PostureTask,
+    RobotModel,
+    RobotState,
+)
 from opspace_control.cli.robots import demo_robot
 from opspace_control.control.diagnosis.freedom import task_freedom
 from opspace_control.share import share_directory
@@ -244,3 +251,23 @@ def test_a_posture_without_gains_folds_too():
     course = scene.go(3.0, by=(-0.3, 0.0, 0.0))
     scene.judge(course)
     np.testing.assert_allclose(course.errors[-1, 0, [0, 2]], 0.0, atol=1e-3)
+
+
+def test_the_bound_of_the_posture_follows_the_share_of_singular_direction_control():
+    """Were it as low where the share is small, arms would go in and out of the region for good."""
+    path, frame, axes = ROBOTS['planar_2r']
+    model = RobotModel.from_urdf_file(path)
+    task = PoseTask(frame, axes=axes)
+    controller = OperationalSpaceController(model, [task], limits=JointLimits(model))
+    cycle, between = controller._cycle[0], 0
+    for elbow in np.linspace(0.05, 0.6, 23):
+        state = RobotState(model, np.array([0.4, elbow]), np.zeros(2))
+        goal = model.forward_kinematics(state, [frame])[frame]
+        goal[:3, 3] *= 0.97
+        task.set_target(goal)
+        for _ in range(50):
+            controller.compute_torque(state, dt=1e-3)
+        assert cycle['singular_share'] == pytest.approx(cycle['singular_part'], abs=1e-12)
+        assert cycle['singular_active'] == (cycle['singular_part'] > 0.0)
+        between += 0.02 < cycle['singular_part'] < 0.98
+    assert between >= 2

@@ -28,7 +28,7 @@ from opspace_control.control.limits.determined_efforts import count_closed, find
 from opspace_control.control.limits.distances import bound_distances, find_distances, follow_pairs
 from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.gravity_torques import bound_gravity_torques
-from opspace_control.control.limits.limit_law import bound_motion, clip_posture, faded
+from opspace_control.control.limits.limit_law import approached, bound_motion, clip_posture
 from opspace_control.control.limits.repulsion import repel
 from opspace_control.control.limits.unexpected_motion import observe_motion
 from opspace_control.control.problem.bounded_resolution import (
@@ -251,6 +251,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     any_resting = find_resting(nodes, limits, limits_apply and not unsupported, dt, v)
     cycle.singular_control, cycle.resting_count = limits_apply and not any_resting, 0
     cycle.singular_active = cycle.direction_lost = False
+    cycle.singular_part = 0.0
     if limits_apply:
         write_motion_laws(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
                           bounded.directions)
@@ -272,8 +273,8 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         if not limits_apply or cycle.problems > 0 or not any_effort_passes(data, tau):
             break
         resolve_within_efforts(data, tau)
-    cycle.singular_share = faded(
-        cycle.singular_share, cycle.singular_active, dt, _TIME) if limits_apply else 0.0
+    cycle.singular_share = approached(
+        cycle.singular_share, cycle.singular_part, dt, _TIME) if limits_apply else 0.0
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)
     apply_torque(demand.disturbance, tau)
     overcome_friction(cycle, robot, demand, results, v, tau)

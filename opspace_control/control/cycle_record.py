@@ -43,7 +43,8 @@ CYCLE = np.dtype([
     ('singular_control', np.bool_),      # whether singular directions have a law of their own
     ('resting_count', np.int64),         # the first rows of bounds, of joints at rest at limits
     ('singular_active', np.bool_),       # whether any direction was singular in this cycle
-    ('singular_share', np.float64),      # whether any was lately: gradually, from 0 to 1
+    ('singular_part', np.float64),       # greatest share of the control of one, from 0 to 1
+    ('singular_share', np.float64),      # the same, gradually
     ('direction_lost', np.bool_),        # whether one was all but lost at the last cycle
     ('stiffened', np.bool_),             # whether links have `Memory.link_inertia`
     ('R', np.float64, (3, 3)),           # scratch from here on

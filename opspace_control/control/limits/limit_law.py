@@ -61,6 +61,12 @@ def faded(part, on, dt, time):
 
 
 @inlined
+def approached(part, target, dt, time):
+    """Return a part after dt s of its change towards a target; from 0 to 1 it takes ``time`` s."""
+    return min(max(target, part - dt / time), part + dt / time)
+
+
+@inlined
 def speed_towards(distance, limit, approach):
     """
     Return how fast a joint may go towards a limit of its position, the slope of that, and why.

@@ -128,7 +128,7 @@ def write_reference(data, count):
     size = stack.shape[1]
     cycle.resting_count = count
     if count > 0:
-        cycle.singular_control, cycle.singular_active = True, False
+        cycle.singular_control, cycle.singular_active, cycle.singular_part = True, False, 0.0
         clear_singular_forces(data.scratch.bounded.directions, size)
         resolve_at_limits(data, count)
         if not cycle.singular_active:

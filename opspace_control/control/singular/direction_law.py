@@ -251,6 +251,7 @@ def control_level(data, level, threshold, decomposed, parts, x):
                     ((1.0 - weight) * demand - control_share * values[k] * force) * u[j] / scale[j])
         if control_share > 0.0:
             data.cycle.singular_active, least = True, 0.0
+            data.cycle.singular_part = max(data.cycle.singular_part, control_share)
         parts[k] = weight * parts[k] + control_share * force
         gains[k] += control_share * (1.0 / max(values[k], _VAGUE * _VAGUE * threshold) - gains[k])
     assemble_modes(decomposed, parts, x)
