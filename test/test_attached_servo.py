@@ -367,8 +367,10 @@ def test_shapes_come_and_go(start, model):
         *_, refused, tau = loop.cycle(now, q, v)
         here.cycle(round(1e9 * now), q, v, now)
         assert not refused
-        # The rows have another order there, and inertias of links increase the rounding.
-        np.testing.assert_allclose(tau, here.tau, rtol=0.0, atol=1e-7)
+        # The rows have another order there. Inertias of links increase the rounding, and rows that
+        # contradict each other even more: 9e-5 N m while both pairs are to part, 1e-7 before.
+        parts = 820 <= k < 870
+        np.testing.assert_allclose(tau, here.tau, rtol=0.0, atol=2e-4 if parts else 1e-7)
         urgent.append({pair.second for pair in here.controller.urgent_pairs})
     assert urgent[749] == urgent[899] == set()
     assert urgent[789] == {'near'}

@@ -45,7 +45,9 @@ def joint_state(positions, velocities=None):
 
 
 def read(reader, data):
-    return reader.read(reader.open(data))
+    positions, velocities = np.empty((2, len(reader._wanted)))
+    reader.read(reader.open(data), positions, velocities)
+    return positions, velocities
 
 
 def test_matches_by_name_and_ignores_further_joints(model, reader):

@@ -12,7 +12,7 @@ from opspace_control.control.limits.bounds import (
     is_there,
 )
 from opspace_control.control.limits.contact_forces import add_internal, write_direction
-from opspace_control.control.limits.kinds import ALL_KINDS, FORCE_SHARE, RESTING_KINDS
+from opspace_control.control.limits.kinds import ALL_KINDS, FORCE_SHARE, PARTING, RESTING_KINDS
 from opspace_control.control.problem.applied_forces import couple_force_share, find_inverse_cost
 from opspace_control.control.problem.row_projection import (
     couple_row,
@@ -81,13 +81,16 @@ def add_active(data, count):
     """
     Add the rows of the other bounds that were active in the last problem; return the count of all.
 
-    That of the share of applied forces waits for these forces: `add_share_row`.
+    Pairs within their margin are all in it: what one wishes for is more than its bound, so that an
+    effort would depend on whether it has been asked. That of the share of applied forces waits for
+    these forces: `add_share_row`.
     """
     index, active = data.scratch.bounded.bound_rows.index, data.memory.bound_active
     for kind in range(ALL_KINDS):
         for k in range(count_bounds(data, kind) if kind != FORCE_SHARE else 0):
             number = bound_number(data, kind, k)
-            if active[number] != 0 and index[number] < 0 and is_there(data, kind, k):
+            if index[number] < 0 and (active[number] != 0 or kind == PARTING) and is_there(
+                    data, kind, k):
                 count = add_row(data, count, k, kind)
     return count
 
