@@ -23,12 +23,12 @@ _PACKAGE = Path(__file__).parent
 _SOURCES = ('compiled.py', 'library.py')
 FOLDERS = ('compilation', 'spatial', 'model', 'dynamics', 'collision', 'tasks', 'control',
            'safety')
-# What x86-64-v3 means, in the words of Linux; [x86-64 psABI] 3.1.1.
-X86_64_V3 = frozenset({'avx', 'avx2', 'bmi1', 'bmi2', 'f16c', 'fma', 'abm', 'movbe'})
 _BYTE = ctypes.c_char
 _NUMBERS, _INTEGERS = struct.Struct('d'), struct.Struct('q')
 ABSENT = 'There is no library of compiled kernels for these sources: Numba, if installed, ' \
     'compiles them at the first start. To build it: python -m opspace_control.compilation'
+FOREIGN = '%s is damaged, or for another architecture: Numba compiles for this one at the first ' \
+    'start. To build it: python -m opspace_control.compilation'
 
 
 @functools.cache
@@ -64,20 +64,32 @@ def loaded():
     """Return the library, or None where there is none for these sources and this processor."""
     if os.environ.get('OPSPACE_KERNELS') == 'jit':
         return None
-    path = library_path()
+    path, warn = library_path(), logging.getLogger(__name__).warning
     if not path.exists():
-        logging.getLogger(__name__).warning(ABSENT)
+        warn(ABSENT)
         return None
-    # Not CDLL: other threads must not take turns with a cycle of some microseconds.
-    code = ctypes.PyDLL(str(path))
-    needed = ctypes.string_at(ctypes.addressof(
-        ctypes.c_char.in_dll(code, 'opspace_processor'))).decode().split()
-    if not processor().issuperset(needed):
-        logging.getLogger(__name__).warning(
-            '%s needs a processor with %s: Numba compiles for this one at the first start.',
-            path, ', '.join(sorted({*needed} - processor())))
+    try:
+        code, needed = opened()
+    except OSError:
+        warn(FOREIGN, path)
+        return None
+    if not needed <= processor():
+        warn('%s needs a processor with %s: Numba compiles for this one at the first start.',
+             path, ', '.join(sorted(needed - processor())))
         return None
     return code
+
+
+def opened():
+    """
+    Return the library's code, and the features that it needs of a processor.
+
+    An OSError is raised if there is none, or none for this architecture.
+    """
+    # Not CDLL: other threads must not take turns with a cycle of some microseconds.
+    code = ctypes.PyDLL(str(library_path()))
+    return code, frozenset(ctypes.string_at(ctypes.addressof(
+        ctypes.c_char.in_dll(code, 'opspace_processor'))).decode().split())
 
 
 def is_there():

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""C++ programs of native/, compiled with warnings as errors."""
+"""C++ programs of native/, compiled with warnings as errors, and libraries without kernels."""
 
 import os
 import shutil
@@ -29,3 +29,15 @@ def compile_program(folder, *sources):
          f'-I{NATIVE / "ros2_control/include"}', *(NATIVE / source for source in sources),
          '-o', program, '-ldl', '-pthread'], check=True)
     return program
+
+
+def link_library(path, features):
+    """Link a library of these sources that has no kernels and needs features of a processor."""
+    from opspace_control import library
+    from opspace_control.compilation.build import link
+    from opspace_control.compilation.objects import text_object
+    objects = []
+    for name, text in (('processor', features), ('sources', library.sources_digest())):
+        objects.append(path.with_name(f'{name}.o'))
+        objects[-1].write_bytes(text_object(f'opspace_{name}', text))
+    link(objects, path)

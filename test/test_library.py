@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from native_programs import link_library
 
 import opspace_control
 from opspace_control import library
-from opspace_control.compilation import build
+from opspace_control.compilation import build, targets
 from opspace_control.compiled import Kernel
 from opspace_control.safety.accepted_state import (
     ACCEPTED,
@@ -64,12 +65,12 @@ def results(**environment):
 def test_gives_bit_by_bit_what_numba_does_without_a_compiler():
     ours, compiler = results()
     assert compiler == 'False'
-    theirs, compiler = results(OPSPACE_KERNELS='jit', NUMBA_CPU_NAME='x86-64-v3',
-                               NUMBA_CPU_FEATURES='')
+    processors, _ = targets.target()
+    theirs, compiler = results(OPSPACE_KERNELS='jit', **({
+        'NUMBA_CPU_NAME': processors, 'NUMBA_CPU_FEATURES': ''} if processors else {}))
     assert compiler == 'True'
     assert len(ours) == 150
-    if 'x86' in os.uname().machine:
-        assert ours == theirs
+    assert ours == theirs
 
 
 @needs_library
@@ -192,16 +193,32 @@ class TestAbsent:
         yield
         library.loaded.cache_clear()
 
-    def test_of_other_sources(self, monkeypatch, tmp_path, caplog):
-        monkeypatch.setattr(library, 'library_path', lambda: tmp_path / 'kernels-none.so')
+    @pytest.fixture
+    def there(self, monkeypatch, tmp_path):
+        path = tmp_path / 'kernels-made.so.0'
+        monkeypatch.setattr(library, 'library_path', lambda: path)
+        return path
+
+    def test_of_other_sources(self, there, caplog):
         assert not library.is_there()
         assert caplog.messages == [library.ABSENT]
+        assert not targets.is_built()
 
-    @needs_library
-    def test_of_a_better_processor(self, monkeypatch, caplog):
-        monkeypatch.setattr(library, 'processor', lambda: library.X86_64_V3 - {'fma', 'avx2'})
+    def test_of_a_better_processor(self, there, monkeypatch, caplog):
+        link_library(there, 'fma f16c avx2')
+        monkeypatch.setattr(library, 'processor', lambda: {'f16c'})
         assert not library.is_there()
         assert 'needs a processor with avx2, fma:' in caplog.text
+
+    def test_of_another_architecture(self, there, caplog):
+        """Such as a checkout that came from another computer."""
+        link_library(there, '')
+        content = bytearray(there.read_bytes())
+        content[18:20] = (0xFFFF).to_bytes(2, sys.byteorder)  # ELF's number of the architecture
+        there.write_bytes(content)
+        assert not library.is_there()
+        assert caplog.messages == [library.FOREIGN % there]
+        assert not targets.is_built()
 
     def test_on_request(self, monkeypatch, caplog):
         monkeypatch.setenv('OPSPACE_KERNELS', 'jit')

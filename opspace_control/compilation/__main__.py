@@ -5,7 +5,7 @@
 import argparse
 import sys
 
-from opspace_control import library
+from opspace_control.compilation.targets import is_built
 from opspace_control.errors import OpspaceError
 
 
@@ -14,11 +14,11 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(
         prog='python -m opspace_control.compilation',
         description='Compile all kernels into a library, so that no start has to. It serves every '
-        'processor of the level x86-64-v3 (of 2013 and later); on other architectures this kind of '
-        'processor alone.')
+        'processor of the level x86-64-v3 (of 2013 and later) or, on ARM64, ARMv8-A (all of them); '
+        'on other architectures this kind of processor alone.')
     parser.add_argument('--native', action='store_true', help='for this kind of processor alone')
     native = parser.parse_args(arguments).native
-    if library.library_path().exists():
+    if is_built(native):
         return 0
     # Numba is not imported where there is nothing to be done.
     from opspace_control.compilation.build import build

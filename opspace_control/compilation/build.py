@@ -3,7 +3,6 @@
 """Compilation of all kernels, with all kinds of arguments, into the library."""
 
 import os
-import platform
 import subprocess
 import tempfile
 import time
@@ -19,27 +18,26 @@ from opspace_control.compilation.compilers import is_supported, replaced
 from opspace_control.compilation.jit import OPTIONS
 from opspace_control.compilation.objects import compile_object, text_object
 from opspace_control.compilation.samples import use_kernels
+from opspace_control.compilation.targets import target
 from opspace_control.compiled import Kernel
 from opspace_control.errors import OpspaceError
 
-_LEVEL = 'x86-64-v3'
 _CURE = 'Install gcc, or name the linker by CC, and Numba 0.58 to 0.68; without a library, Numba ' \
     'compiles at the first start.'
 
 
 def build(native=False):
     """
-    Compile the library for processors of the level x86-64-v3, or for this kind of processor alone.
+    Compile the library, for the processors of `target`.
 
-    The latter if ``native``, and on other architectures. An OpspaceError tells that the linker is
-    missing or fails, or that this version of Numba is not supported.
+    An OpspaceError tells that the linker is missing or fails, or that this version of Numba is not
+    supported.
     """
     if not is_supported(version_info.short):
         raise OpspaceError(f'The library cannot be built by Numba {__version__}.', cure=_CURE)
-    features = library.processor()
-    if not native and platform.machine() in {'x86_64', 'AMD64'}:
-        features = library.X86_64_V3
-        config.CPU_NAME, config.CPU_FEATURES = _LEVEL, ''
+    processors, features = target(native)
+    if processors:
+        config.CPU_NAME, config.CPU_FEATURES = processors, ''
     start, path, kernels = time.perf_counter(), library.library_path(), jobs()
     with tempfile.TemporaryDirectory() as folder:
         objects = [Path(folder, f'{k}.o') for k in range(len(kernels) + 2)]
