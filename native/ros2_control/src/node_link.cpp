@@ -215,7 +215,8 @@ void NodeLink::receive(double now) noexcept {
     }
     if (!good) frame_->refused.fetch_add(1, std::memory_order_relaxed);
   }
-  frame_->bytes_read.store(read, std::memory_order_relaxed);
+  // After the copies: the node writes its next messages where these were.
+  frame_->bytes_read.store(read, std::memory_order_release);
 }
 
 // Apply transactions, all of them or none.
@@ -250,7 +251,7 @@ void NodeLink::note(Result result, std::int64_t stamp, double now) noexcept {
            law ? *skipped_ : 0,
            *attained_ ? 1 : 0,
            *least_eigenvalue_};
-  frame_->cycles.store(count + 1, std::memory_order_relaxed);
+  frame_->cycles.store(count + 1, std::memory_order_release);  // after the entry
 }
 
 }  // namespace opspace_controller
