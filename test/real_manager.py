@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real controller manager with the plug-in of native/ros2_control, where both are sourced."""
 
+import contextlib
 import math
 import os
 import signal
@@ -22,17 +23,26 @@ from controller_manager_msgs.srv import (
 from geometry_msgs.msg import PoseStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import String
+from std_msgs.msg import Float64MultiArray, String
 
 from opspace_control import RobotState, library
+from opspace_control.cli.main import main
+from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text
-from opspace_control.ros.middleware.conversions import fill_message, nanoseconds
+from opspace_control.ros.middleware.conversions import (
+    fill_message,
+    nanoseconds,
+    pose_from_message,
+)
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.ros.parameters.robot import make_controller
 from opspace_control.share import prefixes, share_directory
 
 NAME = 'opspace_controller'
+PLUGIN_TYPE = 'opspace_controller/OperationalSpaceController'
+RATE = 500  # Hz
+DOMAIN = 100 + os.getpid() % 100
 URDF = share_directory() / 'urdf/dual_arm.urdf'
 # Of hardware that stands still, with the commanded efforts as states.
 STILL = urdf_text(URDF).replace(
@@ -42,6 +52,9 @@ GIVEN = {**ParameterFile(share_directory() / 'config/dual_arm.yaml').of_node(NAM
          # No observer of disturbances: a robot that does not move is one, and efforts increase.
          'disturbance.max_force': 0.0, 'disturbance.max_moment': 0.0}
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+TYPES = {'joint_state_broadcaster': 'joint_state_broadcaster/JointStateBroadcaster',
+         'holder': 'forward_command_controller/ForwardCommandController',
+         'goals': 'forward_command_controller/MultiInterfaceForwardCommandController'}
 
 
 def find(path):
@@ -50,13 +63,17 @@ def find(path):
                  if file.is_file()), None)
 
 
+def find_plugin(kind, name):
+    """Return the marker of a package with a plug-in, or None."""
+    return find(f'share/ament_index/resource_index/{kind}__pluginlib__plugin/{name}')
+
+
 NODE = find('lib/controller_manager/ros2_control_node')
-PLUGIN = find('share/ament_index/resource_index/controller_interface__pluginlib__plugin/'
-              'opspace_controller')
 
 
 needs_plugin = pytest.mark.skipif(
-    not (NODE and PLUGIN and library.is_there()),
+    not (NODE and find_plugin('controller_interface', 'opspace_controller')
+         and library.is_there()),
     reason='needs ros2_control_node, the plug-in of native/ros2_control and the library of kernels')
 
 
@@ -66,43 +83,87 @@ def controller_of(given):
     return make_controller(STILL, values, floating_base=values['floating_base'])[0]
 
 
-class Manager:
-    """A process of ros2_control_node, and a node that is its client."""
+def export(folder):
+    """Export the robot that stands still to a folder; return parameters of a plug-in for it."""
+    (folder / 'robot.urdf').write_text(STILL)
+    (folder / 'robot.yaml').write_text(yaml.safe_dump({NAME: {'ros__parameters': GIVEN}}))
+    assert main(['export', str(folder / 'robot.urdf'), str(folder / 'robot.yaml'),
+                 '-o', str(folder)]) == 0
+    return {'block': str(folder / 'robot.block'), 'library': str(folder / 'libopspace_kernels.so')}
 
-    def __init__(self, folder, text, parameters, domain):
-        self.folder, self.joints = folder, []
-        self._environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain),
+
+def goal_of(controller, *offset):
+    """Return the pose of a controller's left hand, (7,), moved by an offset, m."""
+    return controller.tasks['left_hand'].pose + np.r_[offset, np.zeros(4)]
+
+
+def axes(part, names='xyz'):
+    """Return the names of the interfaces of a part, such as position.x to position.z."""
+    return [f'{part}.{name}' for name in names]
+
+
+def sensor(name, values):
+    """Return the XML of a sensor whose state interfaces, by name, begin with these values."""
+    states = ''.join(f'<state_interface name="{each}"><param name="initial_value">{value}</param>'
+                     '</state_interface>' for each, value in values.items())
+    return f'<sensor name="{name}">{states}</sensor>'
+
+
+def with_sensors(text, *sensors):
+    """Return the URDF text of a robot whose hardware has sensors, too."""
+    return text.replace('</ros2_control>', f'{"".join(sensors)}</ros2_control>')
+
+
+class Manager:
+    """
+    A process of ros2_control_node with a broadcaster of joint states, and a client of it.
+
+    There are types of the controllers 'holder', which gives all ``joints`` efforts, and 'goals',
+    which precedes the ``plugin`` and gives the left hand goals. Efforts, (n,), are in the order of
+    ``joints``; those of all joint states so far are in ``seen``, their times, ns, in ``stamps``.
+    """
+
+    def __init__(self, folder, text, plugin, parameters=None, environment=None):
+        self.folder, self.log, self.processes = folder, folder / 'manager.log', []
+        self.joints = KinematicTree.from_urdf(text).effort_joints
+        self._environment = {**os.environ, 'ROS_DOMAIN_ID': str(DOMAIN),
                              'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
-        self.log = folder / 'manager.log'
-        self.processes = []
         self._context = rclpy.Context()
-        rclpy.init(context=self._context, domain_id=domain)
+        rclpy.init(context=self._context, domain_id=DOMAIN)
         self.node = rclpy.create_node('plugin_test', context=self._context)
         self.executor = rclpy.executors.SingleThreadedExecutor(context=self._context)
         self.executor.add_node(self.node)
-        self.efforts, self.positions, self.seen, self.trips = {}, {}, [], []
-        self.stamps = []  # ns, of what was seen
+        self.efforts, self.positions, self.seen, self.stamps = {}, {}, [], []
         # As many as may come while a test computes.
         self.node.create_subscription(JointState, 'joint_states', self._on_states, 1000)
-        self.node.create_subscription(
-            String, f'{NAME}/trip', lambda message: self.trips.append(message.data), LATCHED)
         publisher = self.node.create_publisher(String, 'robot_description', LATCHED)
         publisher.publish(String(data=text))
         file = folder / 'manager.yaml'
-        file.write_text(yaml.safe_dump(parameters))
-        self.process = self.start([NODE, '--ros-args', '--params-file', file])
+        file.write_text(yaml.safe_dump(self._parameters(plugin, parameters or {})))
+        self.command_line = [NODE, '--ros-args', '--params-file', file]
+        self.process = self.start(self.command_line, environment)
 
-    def start(self, command):
+    def _parameters(self, plugin, parameters):
+        types = {name: {'type': kind} for name, kind in (TYPES | {plugin: PLUGIN_TYPE}).items()}
+        own = {'controller_manager': {'update_rate': RATE, **types},
+               'holder': {'joints': [*self.joints], 'interface_name': 'effort'},
+               'goals': {'joint': f'{plugin}/left_hand', 'interface_names': [
+                   *axes('position'), *axes('orientation', 'xyzw')]}}
+        return {name: {'ros__parameters': own.get(name, {}) | parameters.get(name, {})}
+                for name in {**own, **parameters}}
+
+    def start(self, command, environment=None):
         """Return a process of the manager's domain, whose output goes to the log."""
         with self.log.open('ab') as log:
             self.processes.append(subprocess.Popen(
-                [*map(str, command)], env=self._environment, stdout=log, stderr=log))
+                [*map(str, command)], env=self._environment | (environment or {}), stdout=log,
+                stderr=log))
         return self.processes[-1]
 
     def _on_states(self, message):
         self.efforts = dict(zip(message.name, message.effort, strict=False))
         self.positions = dict(zip(message.name, message.position, strict=False))
-        self.seen.append(self.efforts)
+        self.seen.append([self.efforts.get(joint, math.nan) for joint in self.joints])
         self.stamps.append(nanoseconds(message.header.stamp))
 
     def close(self):
@@ -127,8 +188,16 @@ class Manager:
         end = time.monotonic() + seconds
         while not condition():
             if time.monotonic() > end:
-                raise AssertionError(self.log.read_text()[-4000:])
+                raise AssertionError(self.said()[-4000:])
             self.executor.spin_once(timeout_sec=0.02)
+
+    def said(self):
+        """Return the log of all processes so far."""
+        return self.log.read_text()
+
+    def wait_for_words(self, *words, seconds=40.0):
+        """Wait until a process has said any of some words."""
+        self.wait_until(lambda: any(one in self.said() for one in words), seconds)
 
     def call(self, kind, service, again=math.inf, **fields):
         """Return the answer of a service; ask again after so many seconds without one."""
@@ -154,6 +223,12 @@ class Manager:
                          activate_controllers=[*activate], deactivate_controllers=[*deactivate],
                          strictness=SwitchController.Request.STRICT).ok
 
+    def begin(self, *names):
+        """Have states of the joints, and load others, inactive."""
+        for name in ('joint_state_broadcaster', *names):
+            assert self.load(name)
+        assert self.switch(['joint_state_broadcaster'])
+
     def states(self):
         return {each.name: each.state for each in self.call(
             ListControllers, 'controller_manager/list_controllers', again=2.0).controller}
@@ -161,14 +236,37 @@ class Manager:
     def state(self, name=NAME):
         return self.states().get(name)
 
-    def effort(self, joints):
-        return np.array([self.efforts.get(joint, math.nan) for joint in joints])
+    def effort(self):
+        return np.array([self.efforts.get(joint, math.nan) for joint in self.joints])
+
+    def wait_for_efforts(self, efforts, seconds=20.0):
+        """Wait until the efforts are these."""
+        self.wait_until(lambda: np.allclose(self.effort(), efforts, atol=1e-5), seconds)
+
+    def seen_since(self, first):
+        """Return the efforts since a first joint state, (k, n)."""
+        return np.reshape(self.seen[first:], (-1, len(self.joints)))
+
+    def assert_constant(self, efforts, first):
+        """Check that these were the efforts since a first joint state, of a hundred and more."""
+        seen = self.seen_since(first)
+        assert len(seen) > 100
+        np.testing.assert_allclose(seen, np.broadcast_to(efforts, seen.shape), atol=1e-5)
+
+    def fastest_change(self, first):
+        """Return the fastest change of efforts since a first joint state, N m/s."""
+        changes = abs(np.diff(self.seen_since(first), axis=0)).max(axis=1)
+        return (changes / np.diff(self.stamps[first:])).max() * 1e9
+
+    def resting_state(self, controller):
+        """Return the state of the joints, at rest."""
+        self.wait_until(lambda: self.positions)
+        q = np.array([self.positions[joint] for joint in controller.model.dof_names])
+        return RobotState(controller.model, q, np.zeros(controller.model.nv))
 
     def wanted_efforts(self, controller, goal=None):
         """Return the efforts at rest where the robot is, its pose being the goals, or another."""
-        self.wait_until(lambda: self.positions)
-        q = np.array([self.positions[joint] for joint in controller.model.dof_names])
-        state = RobotState(controller.model, q, np.zeros(controller.model.nv))
+        state = self.resting_state(controller)
         controller.hold()
         controller.compute_torque(state, dt=0.0)
         if goal is not None:
@@ -182,3 +280,31 @@ class Manager:
         publisher = self.node.create_publisher(PoseStamped, f'{NAME}/left_hand/target_pose', 1)
         self.wait_until(lambda: publisher.get_subscription_count() > 0)
         publisher.publish(message)
+
+    def command(self, controller, numbers, seconds=0.4):
+        """Have a forward controller command numbers for a time."""
+        publisher = self.node.create_publisher(Float64MultiArray, f'{controller}/commands', 1)
+        self.wait_until(publisher.get_subscription_count)
+        for _ in range(round(seconds / 0.02)):
+            publisher.publish(Float64MultiArray(data=[*map(float, numbers)]))
+            self.spin(0.02)
+
+    def listen_to_pose(self):
+        """Return the list of the poses of the left hand, (7,), that come, once there is one."""
+        poses = []
+        self.node.create_subscription(
+            PoseStamped, f'{NAME}/left_hand/current_pose',
+            lambda message: poses.append(pose_from_message(message.pose)), 10)
+        self.wait_until(lambda: poses)
+        return poses
+
+
+@contextlib.contextmanager
+def managers(make):
+    """Return ``make``, a function that returns a Manager, which is closed at the end."""
+    with contextlib.ExitStack() as stack:
+        def made(*arguments, **options):
+            manager = make(*arguments, **options)
+            stack.callback(manager.close)
+            return manager
+        yield made
