@@ -19,13 +19,13 @@ def has_compiler():
     return shutil.which(_COMPILER[0]) is not None
 
 
-def compile_program(folder, *sources):
+def compile_program(folder, *sources, options=()):
     """Return the program of these files of native/, named after the last one, or skip the test."""
     if not has_compiler():
         pytest.skip(f'there is no C++ compiler {" ".join(_COMPILER)!r}')
     program = folder / Path(sources[-1]).stem
     subprocess.run(
-        [*_COMPILER, '-std=c++17', '-O2', *_WARNINGS, f'-I{NATIVE / "include"}',
+        [*_COMPILER, '-std=c++17', '-O2', *_WARNINGS, *options, f'-I{NATIVE / "include"}',
          f'-I{NATIVE / "ros2_control/include"}', *(NATIVE / source for source in sources),
          '-o', program, '-ldl', '-pthread'], check=True)
     return program
