@@ -100,7 +100,7 @@ soak: $(TEST_READY)
 
 lint: $(TEST_READY)
 	@$(BIN)/ruff check .
-	@! command -v cpplint > /dev/null || cpplint --quiet --recursive native benchmark
+	@! command -v cpplint > /dev/null || cpplint --quiet --recursive native benchmark test
 	@! command -v clang-tidy > /dev/null || for source in $(NATIVE_SOURCES); do \
 	  clang-tidy --quiet $$source -- -std=c++17 -Inative/include -Inative/test \
 	    -Inative/ros2_control/include $(ROS_INCLUDES) || exit 1; done

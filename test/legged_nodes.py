@@ -49,42 +49,31 @@ def fastest_fall(heights):
     return np.convolve(-np.diff(heights) / STEP, np.full(over, 1.0 / over), 'valid').max()
 
 
-class Legged:
+class Robot:
     """
-    500 steps a second, each for a command of the node; drives cut efforts at their limits.
+    A robot on legs, on a MuJoCo floor; drives cut efforts at their limits.
 
     ``speeds`` are those of the joints in each step, (12,), in parts of their limits; ``efforts``
     the greatest that is commanded to any joint, likewise; ``heights`` those of the trunk, m.
     """
 
-    def __init__(self, network, name, parameters):
-        self.network, robot = network, demo_robot(name)
-        text = robot.path().read_text()
-        simulated = given(name, 'opspace_simulator')
-        tree = KinematicTree.from_urdf(text)
-        order = command_joints(tree, simulated['command_joints'])
+    def __init__(self, name):
+        robot, simulated = demo_robot(name), given(name, 'opspace_simulator')
+        self.text, self.feet = robot.path().read_text(), robot.feet
+        tree = KinematicTree.from_urdf(self.text)
+        self.order = command_joints(tree, simulated['command_joints'])
         self.physics = SimulatedRobot(
-            text, floating_base=True, floor=True, friction=simulated['friction'],
-            locked_joints=[joint for joint in tree.joint_names if joint not in order],
+            self.text, floating_base=True, floor=True, friction=simulated['friction'],
+            locked_joints=[joint for joint in tree.joint_names if joint not in self.order],
             joint_friction=simulated['joint_friction'],
             shapes=[Shape(link, size) for link, size in robot.shapes.items()])
         self._steps = round(STEP / self.physics.timestep)
         names = self.physics.joint_names
-        self._driven = [names.index(joint) for joint in order]
+        self._driven = [names.index(joint) for joint in self.order]
         self._fastest = tree.velocity_limits[
             [tree.dof_index(joint) for joint in names]]
         self.physics.reset(robot.start, base_pose=simulated['initial_base_pose'])
-        self.process = network.start('controller', {
-            **given(name, 'opspace_controller'), 'robot_description': text,
-            'safety.state_timeout': 0.0, **parameters})
-        self._answer, self._efforts = Future(), np.zeros(len(self.physics.joint_names))
-        network.node.create_subscription(
-            Float64MultiArray, ros_nodes.COMMANDS, self._on_command, QoSProfile(depth=1000))
-        self._states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
-        self._odom = network.publisher(Odometry, 'odom', ros_nodes.LATCHED)
-        self._stamped = parameters.get('legs.cmd_vel_stamped', False)
-        self._cmd_vel = network.publisher(
-            TwistStamped if self._stamped else Twist, 'cmd_vel') if robot.feet else None
+        self._efforts = np.zeros(len(names))
         self.speeds, self.efforts, self.heights = [], [], []
 
     time = property(lambda self: _START + self.physics.time)
@@ -96,6 +85,39 @@ class Legged:
         """Tilt of the trunk, rad."""
         x, y = self.physics.base_pose[3:5]
         return math.acos(1.0 - 2.0 * (x * x + y * y))
+
+    @property
+    def twist(self):
+        """Twist of the trunk in its own axes, (6,), m/s and rad/s."""
+        R = matrix_from_quaternion(self.physics.base_pose[3:])
+        return (self.physics.base_twist.reshape(2, 3) @ R).reshape(6)
+
+    def _step(self):
+        physics = self.physics
+        physics.set_effort(self._efforts)
+        physics.step(self._steps)
+        self.speeds.append(abs(physics.velocities) / self._fastest)
+        self.efforts.append((abs(self._efforts) / physics.effort_limits).max())
+        self.heights.append(physics.base_pose[2])
+
+
+class Legged(Robot):
+    """500 steps a second, each for a command of the node."""
+
+    def __init__(self, network, name, parameters):
+        super().__init__(name)
+        self.network = network
+        self.process = network.start('controller', {
+            **given(name, 'opspace_controller'), 'robot_description': self.text,
+            'safety.state_timeout': 0.0, **parameters})
+        self._answer = Future()
+        network.node.create_subscription(
+            Float64MultiArray, ros_nodes.COMMANDS, self._on_command, QoSProfile(depth=1000))
+        self._states = network.publisher(JointState, 'joint_states', ros_nodes.LATCHED)
+        self._odom = network.publisher(Odometry, 'odom', ros_nodes.LATCHED)
+        self._stamped = parameters.get('legs.cmd_vel_stamped', False)
+        self._cmd_vel = network.publisher(
+            TwistStamped if self._stamped else Twist, 'cmd_vel') if self.feet else None
 
     def run(self, seconds, *, odometry=True):
         """Go on, a step for each command."""
@@ -179,10 +201,8 @@ class Legged:
         stamp = time_message(round(1e9 * self.time))
         base = Odometry(child_frame_id=self.physics.link_names[0])
         base.header.frame_id, base.header.stamp = 'odom', stamp
-        pose = self.physics.base_pose
-        fill_message(base.pose.pose, pose)
-        R = matrix_from_quaternion(pose[3:])
-        fill_message(base.twist.twist, (self.physics.base_twist.reshape(2, 3) @ R).reshape(6))
+        fill_message(base.pose.pose, self.physics.base_pose)
+        fill_message(base.twist.twist, self.twist)
         joints = JointState(
             name=list(self.physics.joint_names), position=array.array('d', self.physics.positions),
             velocity=array.array('d', self.physics.velocities))
@@ -190,14 +210,6 @@ class Legged:
         if odometry:
             self._odom.publish(base)
         self._states.publish(joints)
-
-    def _step(self):
-        physics = self.physics
-        physics.set_effort(self._efforts)
-        physics.step(self._steps)
-        self.speeds.append(abs(physics.velocities) / self._fastest)
-        self.efforts.append((abs(self._efforts) / physics.effort_limits).max())
-        self.heights.append(physics.base_pose[2])
 
     def _on_command(self, message):
         self._efforts[self._driven] = message.data
