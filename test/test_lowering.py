@@ -7,10 +7,11 @@ Indices in variables are not negative; constant ones may be.
 """
 
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import inlined, kernel
+from opspace_control.compiled import called, inlined, kernel
 
 RECORD = np.dtype([('flag', np.bool_), ('S', np.float64, 5), ('n', np.int64),
                    ('R', np.float64, (3, 4)), ('B', np.float64, (2, 3, 2))], align=True)
@@ -143,6 +144,60 @@ def reckon(x, y, i, j, out):
         out[15] = 1.0
 
 
+class Inner(NamedTuple):
+    """Arrays of one to three axes."""
+
+    line: np.ndarray
+    cube: np.ndarray
+    nothing: None
+
+
+class Outer(NamedTuple):
+    """Arrays, a tuple of them, and a number."""
+
+    plane: np.ndarray
+    inner: Inner
+    number: float
+    words: np.ndarray
+
+
+@called
+def look(inner, words, k, out):
+    """Write sizes, shapes and elements of arrays from a tuple in a tuple."""
+    line, cube = inner.line, inner.cube
+    out[0] = line.size + 10 * cube.size + 100 * words.size
+    out[1] = cube.shape[0] + 10 * cube.shape[1] + 100 * cube.shape[2]
+    out[2] = line[k] + 10.0 * cube[k, 1, 2] + 100.0 * words[k + 1]
+    plane, column = cube[1], cube[:, 1, 0]
+    out[3] = plane[k, 1] + 10.0 * plane[-1, -1] + 100.0 * column[-1]
+    steps = line[::2]
+    out[4] = steps[1] + 10.0 * steps.size
+    plane[0, 0] = line[0] = words[0] = 5
+
+
+@called
+def unpack(outer, k, out):
+    """Read and write the arrays of a tuple and of the tuple within."""
+    plane, inner, number, words = outer
+    look(inner, words, k, out)
+    look(Inner(plane[k], inner.cube, inner.nothing), outer.words, 1, out[5:])
+    out[10] = number * plane.shape[0] + plane.size
+    for r in range(plane.shape[0]):
+        plane[r, k] += out[r]
+    if inner.nothing is not None:
+        out[11] = 1.0
+
+
+@kernel
+def unpack_kernel(plane, line, cube, words, number, k, out):
+    unpack(Outer(plane, Inner(line, cube, None), number, words), k, out)
+
+
+@kernel
+def unpack_given_kernel(outer, k, out):
+    unpack(outer, k, out)
+
+
 touch_inside, cut_inside, count_inside, vary_inside, reckon_inside = map(
     inlined, (touch, cut, count, vary, reckon))
 
@@ -202,6 +257,29 @@ def test_slices():
         rng = np.random.default_rng(1)
         line, numbers, cube = (whole_numbers(rng, shape) for shape in (5, (5, 4), (2, 5, 4)))
         assert_same(cut_kernel, cut, line, numbers, cube, a, b, np.zeros(4))
+
+
+def test_arrays_in_tuples():
+    """They are given to other functions, with axes of length 0 and 1 too."""
+    for shape in ((2, 3), (3, 4)), ((4, 3), (2, 3)):
+        rng = np.random.default_rng(2)
+        plane, line, cube, words = (whole_numbers(rng, each) for each in (
+            shape[0], 4, (2, *shape[1]), 5))
+        words = words.astype(int)
+        for k in 0, 1:
+            given = [each.copy() for each in (plane, line, cube, words)]
+            theirs = [each.copy() for each in given]
+            again = [each.copy() for each in given]
+            expected, inside, outside = np.zeros((3, 12))
+            unpack(Outer(theirs[0], Inner(*theirs[1:3], None), 2.0, theirs[3]), k, expected)
+            unpack_kernel(*given, 2.0, k, inside)
+            unpack_given_kernel(
+                Outer(again[0], Inner(*again[1:3], None), 2.0, again[3]), k, outside)
+            for mine in (inside, outside):
+                np.testing.assert_array_equal(mine, expected)
+            for arrays in (given, again):
+                for mine, other in zip(arrays, theirs, strict=True):
+                    np.testing.assert_array_equal(mine, other)
 
 
 def test_ranges():

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compilation of all kernels, with all kinds of arguments, into the library."""
 
+import gc
 import os
 import subprocess
 import tempfile
@@ -41,13 +42,10 @@ def build(native=False):
     start, path, kernels = time.perf_counter(), library.library_path(), jobs()
     with tempfile.TemporaryDirectory() as folder:
         objects = [Path(folder, f'{k}.o') for k in range(len(kernels) + 2)]
-        with ProcessPoolExecutor(os.cpu_count(), get_context('fork'), _keep, (kernels,)) as pool:
-            running = [pool.submit(_compile, k, objects[k]) for k in range(len(kernels))]
-            for count, each in enumerate(as_completed(running), 1):
-                each.result()
-                print(f'Compiling kernels: {count} of {len(kernels)}, '
-                      f'{time.perf_counter() - start:.0f} s',
-                      end='\n' if count == len(kernels) else '\r', flush=True)
+        for count, _ in enumerate(_compiled(kernels, objects), 1):
+            print(f'Compiling kernels: {count} of {len(kernels)}, '
+                  f'{time.perf_counter() - start:.0f} s',
+                  end='\n' if count == len(kernels) else '\r', flush=True)
         for at, name, text in ((-2, 'opspace_processor', ' '.join(sorted(features))),
                                (-1, 'opspace_sources', library.sources_digest())):
             objects[at].write_bytes(text_object(name, text))
@@ -58,6 +56,23 @@ def build(native=False):
     made.rename(path)
 
 
+def _compiled(kernels, paths):
+    """
+    Compile kernels to object files; yield after each.
+
+    The first one is compiled here: the processes for the others begin with the parts of it that
+    they have in common. Memory is freed by their end, which is less work.
+    """
+    gc.disable()
+    _compile(kernels[0], paths[0])
+    yield
+    with ProcessPoolExecutor(os.cpu_count(), get_context('fork'), _keep, (kernels,)) as pool:
+        running = [pool.submit(_compile_kept, k, paths[k]) for k in range(1, len(kernels))]
+        for each in as_completed(running):
+            each.result()
+            yield
+
+
 _KEPT = []  # in each process of the pool: functions and types do not go through a queue
 
 
@@ -65,8 +80,11 @@ def _keep(kernels):
     _KEPT[:] = kernels
 
 
-def _compile(k, path):
-    job = _KEPT[k]
+def _compile_kept(k, path):
+    _compile(_KEPT[k], path)
+
+
+def _compile(job, path):
     path.write_bytes(compile_object(job.function, job.kinds, OPTIONS, job.symbol))
 
 
@@ -83,8 +101,10 @@ def jobs():
 
     with replaced(Kernel, 'find', find), replaced(library, 'is_there', lambda: True):
         use_kernels()
-    # Long ones first.
-    return sorted(found.values(), key=lambda job: 'cycle' not in job.function.__name__)
+    # The long ones first, after the one that most parts are of.
+    first = 'control_cycle', 'limited_cycle'
+    return sorted(found.values(), key=lambda job: (
+        first.index(job.function.__name__) if job.function.__name__ in first else len(first)))
 
 
 def _writable(kind):

@@ -10,15 +10,18 @@ linked into the kernel and optimised once.
 
 import contextlib
 import gc
+from hashlib import blake2b
 
 from numba.core import config, event
+from numba.core.base import BaseContext
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.postproc import PostProcessor
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
-from numba.core.types import BaseFunction
+from numba.core.types import BaseFunction, Type
 
+from opspace_control.compilation.arguments import memoised_packers
 from opspace_control.compilation.linking import KernelLibrary, PartLibrary
 from opspace_control.compilation.lowering import LeanLower
 
@@ -104,6 +107,29 @@ def replaced(owner, name, value):
         setattr(owner, name, usual)
 
 
+def short_name(mangle):
+    """Return a `BaseContext.mangler` with a digest of the types of arguments instead of these."""
+    def mangler(context, name, kinds, *, abi_tags=(), uid=None):
+        digest = blake2b(str(kinds).encode(), digest_size=12).hexdigest()
+        return mangle(context, name, (), abi_tags=(*abi_tags, digest), uid=uid)
+
+    return mangler
+
+
+def memoise_hashes(compute):
+    """Return a memoised `Type.__hash__`, which goes through all parts of tuples and records."""
+    known = {}
+
+    def hash_of(kind):
+        # The type is kept, so that no other gets its number.
+        entry = known.get(id(kind))
+        if entry is None:
+            entry = known[id(kind)] = kind, compute(kind)
+        return entry[1]
+
+    return hash_of
+
+
 def memoise_call_types(resolve):
     """Return a memoised `BaseFunction.get_call_type`, which tries all overloads of an operator."""
     known = {}
@@ -154,6 +180,9 @@ class KernelCompiler(CompilerBase):
         with (few_collections(),
               replaced(BaseFunction, 'get_call_type',
                        memoise_call_types(BaseFunction.get_call_type)),
+              replaced(BaseContext, 'get_arg_packer', memoised_packers()),
+              replaced(BaseContext, 'mangler', short_name(BaseContext.mangler)),
+              replaced(Type, '__hash__', memoise_hashes(Type.__hash__)),
               replaced(PostProcessor, 'run', omit_lifetimes(PostProcessor.run)),
               replaced(config, 'LOOP_VECTORIZE', 0),
               replaced(event, 'broadcast', lambda _event: None)):

@@ -32,11 +32,7 @@ class FoldingBuilder(llvm.IRBuilder):
 
     def product(self, a, b):
         """Return the product of values or constants."""
-        if isinstance(a, llvm.Constant) and isinstance(b, llvm.Constant):
-            return INDEX(a.constant * b.constant)
-        if b == ONE or a == ZERO:
-            return a
-        return b if a == ONE else self.mul(a, b)
+        return product(self, a, b)
 
     def total(self, a, b):
         """Return the sum of values or constants."""
@@ -48,10 +44,24 @@ class FoldingBuilder(llvm.IRBuilder):
 
     def aggregate(self, kind, parts):
         """Return a structure or array of these parts, values or lists of parts."""
-        made = _known(kind, parts)
-        for place, value in _unknown(parts):
-            made = self.insert_value(made, value, place)
-        return made
+        return aggregate(self, kind, parts)
+
+
+def product(builder, a, b):
+    """Return the product of values or constants."""
+    if isinstance(a, llvm.Constant) and isinstance(b, llvm.Constant):
+        return INDEX(a.constant * b.constant)
+    if b == ONE or a == ZERO:
+        return a
+    return b if a == ONE else builder.mul(a, b)
+
+
+def aggregate(builder, kind, parts):
+    """Return a structure or array of these parts, values or lists of parts."""
+    made = _known(kind, parts)
+    for place, value in _unknown(parts):
+        made = builder.insert_value(made, value, place)
+    return made
 
 
 def _known(kind, parts):
@@ -70,19 +80,21 @@ def _unknown(parts, place=()):
             yield (*place, k), part
 
 
-def remove_unused_aggregates(function):
-    """Remove insertions into aggregates that no other instruction uses."""
-    instructions = [each for block in function.blocks for each in block.instructions]
-    needed, pending = set(), []
-    for each in instructions:
-        if not isinstance(each, InsertValue):
-            pending += each.operands
-            pending += [value for value, _ in getattr(each, 'incomings', ())]
+# Instructions without effects.
+_PURE = {'insertvalue', 'extractvalue', 'mul', 'add', 'sub', 'getelementptr', 'bitcast', 'icmp',
+         'select'}
+
+
+def remove_unused(function):
+    """Remove instructions without effects that no other instruction uses."""
+    needed, pending = set(), [
+        each for block in function.blocks for each in block.instructions
+        if each.opname not in _PURE]
     while pending:
         each = pending.pop()
-        if isinstance(each, InsertValue) and id(each) not in needed:
+        if id(each) not in needed:
             needed.add(id(each))
-            pending += each.operands
+            pending += getattr(each, 'operands', ())
+            pending += [value for value, _ in getattr(each, 'incomings', ())]
     for block in function.blocks:
-        block.instructions[:] = [each for each in block.instructions
-                                 if not isinstance(each, InsertValue) or id(each) in needed]
+        block.instructions[:] = [each for each in block.instructions if id(each) in needed]

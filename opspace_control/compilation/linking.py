@@ -106,10 +106,17 @@ class PartLibrary(JITCodeLibrary):
                            else library._get_module_for_linking(), preserve=True)
         return module
 
-    def _optimize_final_module(self):
-        pass
+    def add_llvm_module(self, module):
+        """Optimise the functions of a module, and take it, or link it where there is one."""
+        self._optimize_functions(module)
+        if any(self._final_module.functions):
+            self._final_module.link_in(module)
+        else:
+            self._final_module = module
 
-    def _finalize_final_module(self):
+    def finalize(self):
+        """Add no more: checks and machine code are those of the kernel."""
+        self._raise_if_finalized()
         self._finalize_dynamic_globals()
         self._finalized = True
 

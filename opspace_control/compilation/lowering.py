@@ -20,7 +20,7 @@ from opspace_control.compilation.folding import (
     ONE,
     ZERO,
     FoldingBuilder,
-    remove_unused_aggregates,
+    remove_unused,
 )
 
 # Fields of Numba's arrays and slices, of what iterates over a range, and of a range.
@@ -41,9 +41,9 @@ class LeanLower(Lower):
         self.call_helper = self.call_conv.init_call_helper(self.builder)
 
     def post_lower(self):
-        """End a function: remove unused aggregates."""
+        """End a function: remove unused instructions."""
         super().post_lower()
-        remove_unused_aggregates(self.function)
+        remove_unused(self.function)
 
     # Variables: memory only where there is more than one assignment.
 

@@ -25,8 +25,7 @@ def use_kernels():
     """Bind and call all kernels with all kinds of arguments; results may be nonsense."""
     model = osc.RobotModel.from_urdf(_ROBOT, floating_base=True)
     state = osc.RobotState(model, model.neutral(), np.zeros(model.nv))
-    for options in ({'limits': osc.JointLimits(model)}, {}, {
-            'contact_model': 'large_inertia', 'constraints': [osc.Contact('left')]}):
+    for options in ({'limits': osc.JointLimits(model)}, {}):
         controller = osc.OperationalSpaceController(model, **options)
         controller.warm_up()
         Servo(controller).restart(0.0)

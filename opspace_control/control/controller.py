@@ -165,8 +165,9 @@ class OperationalSpaceController(ControllerState):
         self._row_scales = self._rows[SCALE, constrained:]
         self._arguments = Arguments(
             cycle=self._cycle,
-            robot=robot._replace(contacts=large_inertia(bound, contact_points),
-                                 collision=self._limits.collision if self._limits else None),
+            robot=robot._replace(collision=self._limits.collision) if self._limits else (
+                robot._replace(contacts=large_inertia(
+                    bound[len(eliminated):], contact_points))),
             demand=Demand(
                 constraints=bound[:len(eliminated)], tasks=records, sensors=sensor_records,
                 joint_tasks=joint_records, levels=level_rows(tasks, constrained), dofs=dofs,

@@ -128,11 +128,15 @@ def refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, a):
 
 
 @inlined
-def evaluate_points(cycle, robot, demand, grasping, results, scratch, projects, q, v):
-    """Evaluate the motion q̈_null of bodies and points, the stack's rows, L, Q, K if it projects."""
+def evaluate_points(cycle, robot, demand, grasping, results, scratch, trunks, limited, q, v):
+    """
+    Evaluate the motion q̈_null of bodies and points, the stack's rows, L and Q.
+
+    K too within limits, and with the coordinates of ``trunks`` that forces beyond the stack need.
+    """
     gravity = cycle.gravity[:]  # of the kind that other kernels have: load_node compiles once
     nodes, states, a_null, stack = robot.nodes, robot.states, results.a_null, results.stack
-    K = scratch.projection[:nodes.size if projects else 0]
+    K = scratch.projection[:nodes.size if trunks or limited else 0]
     move_outward(nodes, states, robot.needs_inertia, robot.responds, gravity, v, a_null)
     bound_distances(robot.collision, cycle, states, scratch.bounded, a_null)
     add_inertia(robot.contacts, cycle, states, robot.responds)
@@ -147,7 +151,7 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, projects, 
     scratch.passive.rows[0] = sum_products(
         nodes, states, robot.needs_inertia, robot.carried, robot.crossing, robot.coupling,
         cycle.has_passive, scratch.mobility, scratch.passive.projection, K)
-    if robot.contacts is not None or demand.disturbance.flags.size > 0:
+    if trunks:
         project_trunks(nodes, robot.carried, robot.points.size, K)
     correct_reference(robot.contacts, nodes, states, K, stack[FORCE])
     observe_disturbance(
@@ -203,9 +207,9 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     advance_targets(demand.tasks, dt)
     place_bodies(robot.nodes, robot.states, cycle, q)
     demand_posture(robot.nodes, demand.dofs, demand.posture, q, v, results.a_null)
+    beyond_stack = robot.contacts.points.size > 0 or demand.disturbance.flags.size > 0
     evaluate_points(
-        cycle, robot, demand, grasping, results, scratch,
-        robot.contacts is not None or demand.disturbance.flags.size > 0, q, v)
+        cycle, robot, demand, grasping, results, scratch, beyond_stack, False, q, v)
     resolve_stack(cycle, robot, demand, results, scratch, None)
     move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
     complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
@@ -241,7 +245,8 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     if limits_apply:
         bound_motion(cycle, limits, demand.disturbance.unexpected, q, v)
     refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, results.a_null)
-    evaluate_points(cycle, robot, demand, grasping, results, scratch, True, q, v)
+    evaluate_points(cycle, robot, demand, grasping, results, scratch,
+                    demand.disturbance.flags.size > 0, True, q, v)
     observe_motion(demand.disturbance, cycle, robot, bounds, limits_apply, v, results.a_task)
     bound_contacts(cycle, robot, constraints, bounded.contacts, scratch.small)
     follow_pairs(robot.collision, memory, bounded.distances.states)

@@ -8,7 +8,8 @@ is ``A' = A + J_cᵀ I_c J_c``, and all that follows from it is that of the cont
 [WPO15] (60). The reference motion need not respect contacts, so its own motion at them is taken
 off: links react to it by ``A'⁻¹ J_cᵀ I_c (a_c − a)``, which is no force of the drives.
 
-``contacts`` is a `LargeInertia`, or None where contacts are eliminated: nothing is compiled then.
+``contacts`` is a `LargeInertia`, of no contacts where these are eliminated; None within limits of
+joints, where nothing is compiled.
 """
 
 from typing import NamedTuple
@@ -42,9 +43,7 @@ class LargeInertia(NamedTuple):
 
 
 def large_inertia(records, points):
-    """Return the `LargeInertia` of contacts, (c,) of CONSTRAINT and POINT; None without any."""
-    if not len(points):
-        return None
+    """Return the `LargeInertia` of contacts, (c,) of CONSTRAINT and POINT."""
     return LargeInertia(records, points, *np.zeros((5, points.size, 6)), nan_filled(6))
 
 
@@ -162,7 +161,7 @@ def respond_contacts(contacts, states, responds):
 @called
 def correct_reference(contacts, nodes, states, K, x):
     """Subtract from the accelerations x, (k,), those by what opposes the reference motion."""
-    if contacts is not None:
+    if contacts is not None and contacts.points.size > 0:
         for i in range(nodes.size):
             states[i].z[:] = 0.0
         for e in range(contacts.points.size):
@@ -189,7 +188,7 @@ def correct_reference(contacts, nodes, states, K, x):
 @called
 def predict_contacts(contacts, robot, results, scratch):
     """Write the forces of contacts, ``λ = I_c (a_c − a)`` of the motion by all forces."""
-    if contacts is not None:
+    if contacts is not None and contacts.points.size > 0:
         nodes, states, moving = robot.nodes, robot.states, scratch.moving
         moving_forces(results.stack, 0, moving)
         apply_wrenches(nodes, states, robot.points, robot.supports, moving, scratch.joint_force,
