@@ -8,10 +8,14 @@ A part stays LLVM code. What a kernel uses of it becomes a private function of t
 
 from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary
+from numba.core.itanium_mangler import PREFIX
 
 # Loops of a length that is known at run time alone are short. Where LLVM unrolls them kernels are
 # 15 % larger, and a cycle that finds them in no cache takes 8 % longer.
 binding.set_option('opspace_control', '--unroll-runtime=false')
+
+
+_GROUP = 25  # parts that are linked first, about the square root of the number of a cycle's parts
 
 
 class KernelLibrary(JITCodeLibrary):
@@ -22,19 +26,21 @@ class KernelLibrary(JITCodeLibrary):
         Link, optimise and generate machine code.
 
         Parts become private, so that LLVM drops the arguments that they do not use: a part that
-        takes the data of a cycle has some 700, and some passes take time by their square. An
+        takes the data of a cycle has some 500, and some passes take time by their square. An
         internal part would do for that, but the JIT linker finds internal symbols of other modules
         by name, and calls them with all arguments.
         A RuntimeError refuses calls of a part that has not been linked.
         """
         libraries, defined = _all_used(self._linking_libraries), set()
-        for library in libraries:
-            if isinstance(library, PartLibrary):
-                part = library.without_parts()
-                defined |= {each.name for each in part.functions if not each.is_declaration}
-                self._final_module.link_in(part, preserve=True)
+        parts = [each.code for each in libraries if isinstance(each, PartLibrary)]
+        # Group by group: LLVM goes through all that it links something to.
+        for k in range(0, len(parts), _GROUP):
+            group = parts[k].clone()
+            for part in parts[k + 1:k + _GROUP]:
+                group.link_in(part, preserve=True)
+            defined |= {each.name for each in group.functions if not each.is_declaration}
+            self._final_module.link_in(group)
         self._linking_libraries = [each for each in libraries if not isinstance(each, PartLibrary)]
-        self._defined = defined
         for each in self._final_module.functions:
             if each.name in defined and not each.is_declaration:
                 each.linkage = 'private'
@@ -54,7 +60,7 @@ class KernelLibrary(JITCodeLibrary):
     def _finalize_final_module(self):
         """Generate machine code; LLVM does not report calls of missing functions."""
         missing = [each.name for each in self._final_module.functions
-                   if each.is_declaration and each.name in self._defined]
+                   if each.is_declaration and each.name.startswith(PREFIX)]
         if missing:
             raise RuntimeError(f'{self.name} calls what has not been linked: {missing}')
         self._generate()
@@ -94,16 +100,19 @@ class PartLibrary(JITCodeLibrary):
         library._ensure_finalized()
         self.uses.append(library)
 
-    def without_parts(self):
-        """Return the code without what it uses."""
-        return super()._get_module_for_linking()
+    @property
+    def code(self):
+        """The module of LLVM, without what it uses."""
+        return self._final_module
 
     def _get_module_for_linking(self):
         """Return the code with what it uses, for Numba's own libraries."""
-        module = self.without_parts().clone()
+        module = super()._get_module_for_linking().clone()
         for library in _all_used(self.uses):
-            module.link_in(library.without_parts() if isinstance(library, PartLibrary)
-                           else library._get_module_for_linking(), preserve=True)
+            module.link_in(
+                super(PartLibrary, library)._get_module_for_linking()
+                if isinstance(library, PartLibrary) else library._get_module_for_linking(),
+                preserve=True)
         return module
 
     def add_llvm_module(self, module):
