@@ -109,20 +109,10 @@ def _machine():
             versions[package] = f'{package} {metadata.version(package)}'
         except metadata.PackageNotFoundError:
             continue
-    return {'date': datetime.date.today().isoformat(), 'cpu': _processor(),
+    from figures import processor_name
+    return {'date': datetime.date.today().isoformat(), 'cpu': processor_name(),
             'cores': f'{os.cpu_count()} cores', 'python': f'Python {platform.python_version()}',
             **versions}
-
-
-def _processor():
-    """Return the name of the processor."""
-    try:
-        for line in Path('/proc/cpuinfo').read_text().splitlines():
-            if line.startswith('model name'):
-                return line.partition(':')[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
 
 
 def _write(report, headline):

@@ -3,10 +3,12 @@
 """What was measured: a number, what it is compared with, and the limit it has to keep."""
 
 import argparse
+import platform
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -92,6 +94,17 @@ def markdown(figures):
         rows.append((figure.what, *cells, target, verdict))
     rows.insert(1, ('---', '---:', '---:', '---:', '---:', '---'))
     return '\n'.join('| ' + ' | '.join(row) + ' |' for row in rows)
+
+
+def processor_name():
+    """Return the name of the processor."""
+    try:
+        for line in Path('/proc/cpuinfo').read_text().splitlines():
+            if line.startswith('model name'):
+                return line.partition(':')[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
 
 
 def put_into(page, name, text):

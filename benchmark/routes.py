@@ -5,12 +5,16 @@ The two routes of efforts side by side, in a real controller manager at 1 kHz.
 
 Hardware that stands still marks the position of a joint in each cycle by a small random number, and
 notes what it read and wrote, and when. By the correlation of efforts with marks one sees which
-state an effort is of. ``python benchmark/routes.py`` prints a table. It needs ros2_control, and
-built and sourced: native/ros2_control and benchmark/marked_hardware
+state an effort is of. ``python benchmark/routes.py`` prints a table; ``--write`` puts it in
+doc/how_to/plugin.md. It needs ros2_control, and built and sourced: native/ros2_control and
+benchmark/marked_hardware
 (``colcon build --base-paths native/ros2_control benchmark/marked_hardware``).
 """
 
+import argparse
 import contextlib
+import datetime
+import os
 import signal
 import subprocess
 import sys
@@ -21,6 +25,7 @@ from pathlib import Path
 import numpy as np
 import rclpy
 import yaml
+from figures import processor_name, put_into
 from ros_latency import real_time
 from std_msgs.msg import String
 from view_cost import processor_time
@@ -37,27 +42,39 @@ _RATE = 1000  # Hz
 _SECONDS, _SETTLING = 20.0, 3.0
 _LONGEST = 30  # cycles of delay that are looked for
 _EXACT = 1e-3  # of the range of efforts: an effort is that of a mark
+_PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'how_to' / 'plugin.md'
 _HARDWARE = 'opspace_marked_hardware/MarkedHardware'
 _ROUNDS = 2
 
 
 def main():
-    """Measure both routes in turns, and print a table."""
+    """Measure both routes in turns, print a table, and write it where it belongs if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
+    parser.add_argument('--write', action='store_true', help=f'put the table in {_PAGE.name}')
+    arguments = parser.parse_args()
     text = urdf_text(share_directory() / 'urdf' / 'dual_arm.urdf.xacro',
                      {'hardware': _HARDWARE, 'interfaces': 'effort'})
     found = {'topic': [], 'plugin': []}
     for _ in range(_ROUNDS):
         for route, results in found.items():
             results.append(_measure(route, text))
-    print(f'{_ROUNDS} rounds of {_SECONDS:g} s each, dual_arm, 17 joints, {_RATE} Hz; '
-          'the worse of the rounds.\n')
-    names = list(found['topic'][0])
-    print('| | ' + ' | '.join(f'`route: {route}`' for route in found) + ' |')
-    print('|---|' + '---|' * len(found))
-    for name in names:
-        print(f'| {name} | ' + ' | '.join(
-            f'{max(result[name] for result in results):.3g}' for results in found.values()) + ' |')
+    text = _table(found)
+    print(text)
+    if arguments.write:
+        put_into(_PAGE, 'routes', text)
     return 0
+
+
+def _table(found):
+    """Return the worse of the rounds of each route as text, with what the figures depend on."""
+    rows = [f'{datetime.date.today()}, {processor_name()}, {os.cpu_count()} cores: the worse of '
+            f'{_ROUNDS} rounds of {_SECONDS:g} s each, dual_arm, {_RATE} Hz.', '',
+            '| | ' + ' | '.join(f'`route: {route}`' for route in found) + ' |',
+            '|---|' + '---|' * len(found)]
+    for name in found['topic'][0]:
+        rows.append(f'| {name} | ' + ' | '.join(
+            f'{max(result[name] for result in results):.3g}' for results in found.values()) + ' |')
+    return '\n'.join(rows)
 
 
 def _measure(route, text):
