@@ -81,6 +81,8 @@ class Robot(Manager):
         return self.call(GetState, f'{NAME}/get_state', again=2.0).current_state.label
 
     def transition(self, label):
+        """Return whether the node, once it is in none, has made a transition."""
+        self.wait_until(lambda: self.label() in ('active', 'inactive'))
         number = getattr(Transition, f'TRANSITION_{label}')
         return self.call(ChangeState, f'{NAME}/change_state',
                          transition=Transition(id=number)).success

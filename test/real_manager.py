@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import rclpy
 import yaml
+from builtin_interfaces.msg import Duration
 from controller_manager_msgs.srv import (
     ConfigureController,
     ListControllers,
@@ -219,9 +220,11 @@ class Manager:
                          name=name).ok
 
     def switch(self, activate=(), deactivate=()):
+        """Switch controllers between two cycles; without activate_asap another thread does it."""
         return self.call(SwitchController, 'controller_manager/switch_controller',
                          activate_controllers=[*activate], deactivate_controllers=[*deactivate],
-                         strictness=SwitchController.Request.STRICT).ok
+                         strictness=SwitchController.Request.STRICT, activate_asap=True,
+                         timeout=Duration(sec=20)).ok
 
     def begin(self, *names):
         """Have states of the joints, and load others, inactive."""
@@ -248,9 +251,9 @@ class Manager:
         return np.reshape(self.seen[first:], (-1, len(self.joints)))
 
     def assert_constant(self, efforts, first):
-        """Check that these were the efforts since a first joint state, of a hundred and more."""
+        """Check that these are the efforts since a first joint state, of a hundred and more."""
+        self.wait_until(lambda: len(self.seen) > first + 100)
         seen = self.seen_since(first)
-        assert len(seen) > 100
         np.testing.assert_allclose(seen, np.broadcast_to(efforts, seen.shape), atol=1e-5)
 
     def fastest_change(self, first):

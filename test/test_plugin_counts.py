@@ -19,7 +19,6 @@ from native_programs import compile_program
 from plugin_robot import ROUTED, Robot
 from real_manager import (
     NAME,
-    RATE,
     STILL,
     Manager,
     controller_of,
@@ -50,10 +49,10 @@ class Counts:
         return updates, dict(zip(_KINDS, numbers[:4], strict=True)), dict(
             zip(_KINDS, numbers[4:], strict=True))
 
-    def check(self, seconds):
-        """Check that updates of some seconds have called nothing, and that calls are counted."""
+    def check(self):
+        """Check that a thousand updates have called nothing, and that calls are counted."""
         updates, inside, called = self.read()
-        assert updates > 0.8 * RATE * seconds
+        assert updates > 1000
         assert inside == dict.fromkeys(_KINDS, 0)
         assert min(called.values()) > 0
 
@@ -96,7 +95,7 @@ def test_with_the_node(tmp_path, controller, counts):
         robot.command('goals', goal_of(controller, 0.01, 0.0, 0.0), 2.0)
         process.kill()
         robot.wait_for('inactive')
-        counts.check(seconds=8.0)
+        counts.check()
 
 
 @pytest.mark.parametrize('trips', [False, True])
@@ -116,4 +115,4 @@ def test_without_a_node(tmp_path, controller, counts, trips):
         assert manager.switch(['goals'])
         manager.command('goals', goal_of(controller, 0.01, 0.0, 0.0), 2.0)
         assert ('the robot is braked' in manager.said()) == trips
-        counts.check(seconds=6.0)
+        counts.check()

@@ -48,7 +48,7 @@ def assert_has_the_joints(robot, name):
     assert (robot.state(name), robot.state(PLUG)) == ('active', 'inactive')
     numbers = np.arange(1.0, 1.0 + len(robot.joints))
     robot.command(name, numbers)
-    np.testing.assert_array_equal(robot.effort(), numbers)
+    robot.wait_for_efforts(numbers)
 
 
 def test_the_node_dies(start, controller):

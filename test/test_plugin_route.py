@@ -208,7 +208,6 @@ def test_the_manager_hangs(robot, controller):
     robot.wait_for_words('The plug-in has had no cycle')
     robot.process.send_signal(signal.SIGCONT)
     robot.wait_for_words('The plug-in has cycles again.')
-    robot.spin(0.5)
     robot.assert_constant(efforts, first)
     assert robot.label() == 'active'
 
@@ -265,7 +264,6 @@ def test_a_controller_precedes_the_plugin(robot, controller):
     for switch in (['goals'], []), ([], ['goals']), (['goals'], []):
         first = len(robot.seen)
         assert robot.switch(*switch)
-        robot.spin(0.5)
         robot.assert_constant(weight, first)
     goal = goal_of(controller, 0.01, 0.0, 0.01)
     wanted = robot.wanted_efforts(controller, goal)
