@@ -28,7 +28,11 @@ class Robot(Manager):
         super().__init__(folder, text, PLUG, **options)
         self.reports = {}
         self.node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
-        self.begin()
+        try:
+            self.begin()
+        except BaseException:
+            self.close()
+            raise
 
     def _on_diagnostics(self, message):
         for status in message.status:
