@@ -15,9 +15,10 @@ from types import SimpleNamespace
 from numba import __version__, config, typeof, types, version_info
 
 from opspace_control import library
-from opspace_control.compilation.compilers import is_supported, replaced
+from opspace_control.compilation.compilers import is_supported
 from opspace_control.compilation.jit import OPTIONS
 from opspace_control.compilation.objects import compile_object, text_object
+from opspace_control.compilation.replacements import replaced
 from opspace_control.compilation.samples import use_kernels
 from opspace_control.compilation.targets import target
 from opspace_control.compiled import Kernel

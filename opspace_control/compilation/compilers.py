@@ -8,22 +8,28 @@ again in the caller. Here functions that only compiled functions call stay LLVM 
 linked into the kernel and optimised once.
 """
 
-import contextlib
-import gc
-from hashlib import blake2b
+from contextlib import nullcontext
 
 from numba.core import config, event
 from numba.core.base import BaseContext
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.errors import WarningsFixer
 from numba.core.postproc import PostProcessor
-from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
 from numba.core.types import BaseFunction, Type
 
 from opspace_control.compilation.arguments import memoised_packers
 from opspace_control.compilation.linking import KernelLibrary, PartLibrary
 from opspace_control.compilation.lowering import LeanLower
+from opspace_control.compilation.replacements import (
+    few_collections,
+    memoise_call_types,
+    memoise_hashes,
+    omit_lifetimes,
+    replaced,
+    short_name,
+)
 
 # Passes for features that parts do not use (closures, inlined overloads, array expressions, `with`
 # blocks, exceptions with arguments, literal arguments) and reports.
@@ -35,9 +41,6 @@ _UNUSED_PASSES = {
 
 # First and last supported version of Numba.
 _SUPPORTED = (0, 58), (0, 68)
-
-# Thresholds of the garbage collector during compilation; the default costs a fifth of the time.
-_COLLECTION = 100_000, 1000, 1000
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -85,77 +88,6 @@ class RareLowering(PartLowering):
     _name, _lower = 'rare_lowering', RareLower
 
 
-@contextlib.contextmanager
-def few_collections():
-    """Raise the thresholds of the garbage collector: a compiler keeps most of its objects."""
-    usual = gc.get_threshold()
-    gc.set_threshold(*_COLLECTION)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
-
-
-@contextlib.contextmanager
-def replaced(owner, name, value):
-    """Replace an attribute of a module or class of Numba."""
-    usual = getattr(owner, name)
-    setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        setattr(owner, name, usual)
-
-
-def short_name(mangle):
-    """Return a `BaseContext.mangler` with a digest of the types of arguments instead of these."""
-    def mangler(context, name, kinds, *, abi_tags=(), uid=None):
-        digest = blake2b(str(kinds).encode(), digest_size=12).hexdigest()
-        return mangle(context, name, (), abi_tags=(*abi_tags, digest), uid=uid)
-
-    return mangler
-
-
-def memoise_hashes(compute):
-    """Return a memoised `Type.__hash__`, which goes through all parts of tuples and records."""
-    known = {}
-
-    def hash_of(kind):
-        # The type is kept, so that no other gets its number.
-        entry = known.get(id(kind))
-        if entry is None:
-            entry = known[id(kind)] = kind, compute(kind)
-        return entry[1]
-
-    return hash_of
-
-
-def memoise_call_types(resolve):
-    """Return a memoised `BaseFunction.get_call_type`, which tries all overloads of an operator."""
-    known = {}
-
-    def get_call_type(operator, context, args, kws):
-        key = operator, context, args, tuple(kws.items())
-        if key not in known:
-            known[key] = resolve(operator, context, args, kws)
-        return known[key]
-
-    return get_call_type
-
-
-def omit_lifetimes(process):
-    """Return a `PostProcessor.run` without the lifetimes of variables: no memory is freed."""
-    def run(processor, *arguments, **options):
-        function = processor.func_ir
-        if function.is_generator:
-            process(processor, *arguments, **options)
-            return
-        function.blocks = canonicalize_cfg(function.blocks)
-        function.generator_info = None
-
-    return run
-
-
 def _passes(state, lowering, unused=()):
     """Return Numba's passes without unused ones and with another lowering."""
     passes = DefaultPassBuilder.define_nopython_pipeline(state)
@@ -185,7 +117,9 @@ class KernelCompiler(CompilerBase):
               replaced(Type, '__hash__', memoise_hashes(Type.__hash__)),
               replaced(PostProcessor, 'run', omit_lifetimes(PostProcessor.run)),
               replaced(config, 'LOOP_VECTORIZE', 0),
-              replaced(event, 'broadcast', lambda _event: None)):
+              replaced(event, 'broadcast', lambda _event: None),
+              # It would look for warnings after each step of the inference of types.
+              replaced(WarningsFixer, 'catch_warnings', lambda *_, **__: nullcontext())):
             return super()._compile_bytecode()
 
 

@@ -7,8 +7,11 @@ A part stays LLVM code. What a kernel uses of it becomes a private function of t
 """
 
 from llvmlite import binding
+from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.itanium_mangler import PREFIX
+
+from opspace_control.compilation.replacements import replaced
 
 # Loops of a length that is known at run time alone are short. Where LLVM unrolls them kernels are
 # 15 % larger, and a cycle that finds them in no cache takes 8 % longer.
@@ -122,6 +125,11 @@ class PartLibrary(JITCodeLibrary):
             self._final_module.link_in(module)
         else:
             self._final_module = module
+
+    def _optimize_functions(self, module):
+        # For shorter code: all of it is optimised in the kernel.
+        with replaced(config, 'OPT', 1):
+            super()._optimize_functions(module)
 
     def finalize(self):
         """Add no more: checks and machine code are those of the kernel."""
