@@ -6,7 +6,7 @@ Additional rotational inertias of links, and dampings of their rotations.
 What the inertias add to A, and what drives exert as if links had both.
 """
 
-from opspace_control.compiled import inlined, rare
+from opspace_control.compiled import called, inlined, rare
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.data import COUNTS
 from opspace_control.dynamics.responses import project_forces
@@ -31,17 +31,24 @@ def set_inertias(nodes, states, needs_inertia, inertia):
                     states[i].IA[3 + r, 3 + c] += inertia[0, i, r, c]
 
 
+@inlined
+def has_inertia(inertia, i):
+    """Return whether link i has any of I, which is no less than 0, and so of D, (2, n, 3, 3)."""
+    return inertia[0, i, 0, 0] + inertia[0, i, 1, 1] + inertia[0, i, 2, 2] != 0.0
+
+
 @rare
 def scale_inertias(inertia, factor):
     """Multiply I and D, (2, n, 3, 3), by a factor."""
-    for k in range(inertia.shape[0]):
-        for i in range(inertia.shape[1]):
-            for r in range(3):
-                for c in range(3):
-                    inertia[k, i, r, c] *= factor
+    for i in range(inertia.shape[1]):
+        if has_inertia(inertia, i):
+            for k in range(2):
+                for r in range(3):
+                    for c in range(3):
+                        inertia[k, i, r, c] *= factor
 
 
-@rare
+@called
 def oppose_rotations(nodes, states, inertia, a, mean, dofs, v, zeros, tau):
     """
     Add ``−J_ωᵀ (I J_ω (a − mean) + D J_ω (v − v_d))`` to tau (nv,), for I and D, (2, n, 3, 3).
@@ -60,10 +67,11 @@ def oppose_rotations(nodes, states, inertia, a, mean, dofs, v, zeros, tau):
             if node.status != LOCKED:
                 s.B[r] += s.S[r] * (a[node.v_index] - mean[node.v_index])
                 s.B2[r] += s.S[r] * (v[node.v_index] - dofs[node.v_index].velocity)
-        for r in range(3):
-            for c in range(3):
-                s.z[3 + r] -= (
-                    inertia[0, i, r, c] * s.B[3 + c] + inertia[1, i, r, c] * s.B2[3 + c])
+        if has_inertia(inertia, i):
+            for r in range(3):
+                for c in range(3):
+                    s.z[3 + r] -= (
+                        inertia[0, i, r, c] * s.B[3 + c] + inertia[1, i, r, c] * s.B2[3 + c])
     project_forces(nodes, states, zeros, tau)
 
 
