@@ -9,8 +9,9 @@ linked into the kernel and optimised once.
 """
 
 from contextlib import nullcontext
+from types import SimpleNamespace
 
-from numba.core import config, event
+from numba.core import config, event, ssa
 from numba.core.base import BaseContext
 from numba.core.compiler import Compiler, CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
@@ -107,8 +108,8 @@ class KernelCompiler(CompilerBase):
         return [_passes(self.state, self._lowering)]
 
     def _compile_bytecode(self):
-        # Loops are over three or six numbers: LLVM need not vectorise them. Nothing listens to
-        # events.
+        # Loops are over three or six numbers: LLVM need not vectorise them. Nobody listens to
+        # events, or reads what is said of assignments.
         with (few_collections(),
               replaced(BaseFunction, 'get_call_type',
                        memoise_call_types(BaseFunction.get_call_type)),
@@ -118,6 +119,7 @@ class KernelCompiler(CompilerBase):
               replaced(PostProcessor, 'run', omit_lifetimes(PostProcessor.run)),
               replaced(config, 'LOOP_VECTORIZE', 0),
               replaced(event, 'broadcast', lambda _event: None),
+              replaced(ssa, '_logger', SimpleNamespace(debug=lambda *_: None)),
               # It would look for warnings after each step of the inference of types.
               replaced(WarningsFixer, 'catch_warnings', lambda *_, **__: nullcontext())):
             return super()._compile_bytecode()

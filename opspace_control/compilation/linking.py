@@ -7,6 +7,7 @@ A part stays LLVM code. What a kernel uses of it becomes a private function of t
 """
 
 from llvmlite import binding
+from numba import version_info
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
 from numba.core.itanium_mangler import PREFIX
@@ -17,6 +18,8 @@ from opspace_control.compilation.replacements import replaced
 # 15 % larger, and a cycle that finds them in no cache takes 8 % longer.
 binding.set_option('opspace_control', '--unroll-runtime=false')
 
+
+_NEW_PASSES = version_info.short >= (0, 62)  # those of llvmlite from 0.45 on
 
 _GROUP = 25  # parts that are linked first, about the square root of the number of a cycle's parts
 
@@ -50,15 +53,15 @@ class KernelLibrary(JITCodeLibrary):
         super().finalize()
 
     def _optimize_final_module(self):
-        self._drop_unused_arguments()
-        super()._optimize_final_module()
-
-    def _drop_unused_arguments(self):
-        """Drop unused arguments of private functions, where llvmlite, from 0.45 on, can."""
-        passes = getattr(binding, 'create_new_module_pass_manager', lambda: None)()
-        if hasattr(passes, 'add_dead_arg_elimination_pass'):
-            passes.add_dead_arg_elimination_pass()
-            passes.run(self._final_module, self._codegen._pass_builder())
+        """Drop unused arguments of private functions, then optimise once; Numba does so twice."""
+        if not _NEW_PASSES:
+            super()._optimize_final_module()
+            return
+        unused = binding.create_new_module_pass_manager()
+        unused.add_dead_arg_elimination_pass()
+        unused.run(self._final_module, self._codegen._pass_builder())
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
     def _finalize_final_module(self):
         """Generate machine code; LLVM does not report calls of missing functions."""
@@ -127,9 +130,15 @@ class PartLibrary(JITCodeLibrary):
             self._final_module = module
 
     def _optimize_functions(self, module):
-        # For shorter code: all of it is optimised in the kernel.
-        with replaced(config, 'OPT', 1):
-            super()._optimize_functions(module)
+        with replaced(config, 'OPT', 1):  # for shorter code: all of it is optimised in the kernel
+            if not _NEW_PASSES:
+                super()._optimize_functions(module)
+                return
+            module.data_layout = self._codegen._data_layout
+            passes, builder = self._codegen._function_pass_manager()
+            for each in module.functions:
+                if not each.is_declaration:  # most are, and Numba makes passes for each
+                    passes.run(each, builder)
 
     def finalize(self):
         """Add no more: checks and machine code are those of the kernel."""
