@@ -18,7 +18,6 @@ from opspace_control.compilation.replacements import replaced
 # 15 % larger, and a cycle that finds them in no cache takes 8 % longer.
 binding.set_option('opspace_control', '--unroll-runtime=false')
 
-
 _NEW_PASSES = version_info.short >= (0, 62)  # those of llvmlite from 0.45 on
 
 _GROUP = 25  # parts that are linked first, about the square root of the number of a cycle's parts
