@@ -10,7 +10,7 @@ ZERO, ONE = INDEX(0), INDEX(1)
 
 
 class FoldingBuilder(llvm.IRBuilder):
-    """Builder that folds products, sums and extractions from known aggregates."""
+    """Builder that folds sums and extractions from known aggregates."""
 
     def extract_value(self, agg, idx, name=''):
         """Return a part of an aggregate."""
@@ -30,10 +30,6 @@ class FoldingBuilder(llvm.IRBuilder):
                 break
         return super().extract_value(agg, path, name) if path else agg
 
-    def product(self, a, b):
-        """Return the product of values or constants."""
-        return product(self, a, b)
-
     def total(self, a, b):
         """Return the sum of values or constants."""
         if isinstance(a, llvm.Constant) and isinstance(b, llvm.Constant):
@@ -44,7 +40,10 @@ class FoldingBuilder(llvm.IRBuilder):
 
     def aggregate(self, kind, parts):
         """Return a structure or array of these parts, values or lists of parts."""
-        return aggregate(self, kind, parts)
+        made = _known(kind, parts)
+        for place, value in _unknown(parts):
+            made = self.insert_value(made, value, place)
+        return made
 
 
 def product(builder, a, b):
@@ -54,14 +53,6 @@ def product(builder, a, b):
     if b == ONE or a == ZERO:
         return a
     return b if a == ONE else builder.mul(a, b)
-
-
-def aggregate(builder, kind, parts):
-    """Return a structure or array of these parts, values or lists of parts."""
-    made = _known(kind, parts)
-    for place, value in _unknown(parts):
-        made = builder.insert_value(made, value, place)
-    return made
 
 
 def _known(kind, parts):

@@ -20,6 +20,7 @@ from opspace_control.compilation.folding import (
     ONE,
     ZERO,
     FoldingBuilder,
+    product,
     remove_unused,
 )
 
@@ -114,7 +115,7 @@ class LeanLower(Lower):
         kind = self.context.get_value_type(ty)
         size = ONE
         for n in shape:
-            size = self.builder.product(size, n)
+            size = product(self.builder, size, n)
         return self.builder.aggregate(kind, [
             kind.elements[0](None), kind.elements[1](None), size, item_size, data, shape, strides])
 
@@ -190,7 +191,7 @@ class LeanLower(Lower):
                         self.context.cast(builder, value, kind, types.intp), size)
             if len(strides) < len(shape):
                 strides.append(builder.extract_value(array, [_STRIDES, axis]))
-            offset = builder.total(builder.product(offset, size), first)
+            offset = builder.total(product(builder, offset, size), first)
         return builder.gep(builder.extract_value(array, _DATA), [offset]), shape, strides
 
     def _from_end(self, index, size):

@@ -10,6 +10,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.registry import cpu_target
 
+from opspace_control.compilation.arguments import ContiguousArray
 from opspace_control.compilation.compilers import KernelCompiler, KernelLowering
 from opspace_control.compilation.folding import INDEX
 from opspace_control.compilation.linking import KernelLibrary
@@ -147,27 +148,8 @@ class _Table:
         if isinstance(kind, types.BaseTuple):
             return context.make_tuple(builder, kind, [self.argument(each) for each in kind.types])
         if isinstance(kind, types.Array) and kind.layout == 'C':
-            return self._array(kind)
+            array = ContiguousArray(context, kind)
+            data, shape = array.get_argument_type()
+            return array.from_argument(builder, (self._next(data), [*map(self._next, shape)]))
         raise TypeError(
             f'A kernel takes C-contiguous arrays, tuples of them, floats and None, not {kind}.')
-
-    def _array(self, kind):
-        context, builder = self._context, self._builder
-        element = context.get_data_type(kind.dtype)
-        data = self._next(element.as_pointer())
-        shape = [self._next() for _ in range(kind.ndim)]
-        size = INDEX(context.get_abi_sizeof(element))
-        strides = [size]
-        for n in reversed(shape[1:]):
-            strides.insert(0, builder.mul(strides[0], n))
-        count = INDEX(1)
-        for n in shape:
-            count = builder.mul(count, n)
-        value = context.get_value_type(kind)(llvm.Undefined)
-        none = llvm.Constant(value.type.elements[0], None)
-        for k, part in enumerate((none, none, count, size, data)):
-            value = builder.insert_value(value, part, k)
-        for k, each in enumerate((shape, strides)):
-            for axis, part in enumerate(each):
-                value = builder.insert_value(value, part, (5 + k, axis))
-        return value
