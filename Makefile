@@ -27,6 +27,8 @@ OLDEST_PYTHON ?= $(shell for p in python3.10 python3.11 $(PYTHON); do \
 	$$p -c 'import ensurepip, venv' 2>/dev/null && echo $$p && break; done)
 endif
 
+DOCS_EXTRAS := docs,jit,sim,robots
+
 # What ends up in the environment; the package itself is installed editable.
 INSTALLED := setup.py setup.cfg package.xml $(wildcard resource/* scripts/*)
 RUN_READY := $(VENV)/ready-to-run
@@ -61,6 +63,17 @@ help:
 # Without a linker there is no library, and the first start compiles.
 define build_kernels
 -@$(1)/python -m opspace_control.compilation
+endef
+
+# Install the package, editable, with extras: $(call install,folder of programs,extras,options).
+# What builds it comes first, and once for pip and here: while pip installs the rest, the library of
+# kernels is built, if it can be.
+PIP_INSTALL := -m pip install --disable-pip-version-check --quiet
+define install
+@$(1)/python $(PIP_INSTALL) $(3) 'setuptools>=70.1' numba pyyaml
+@$(1)/python -m opspace_control.compilation & \
+	$(1)/python $(PIP_INSTALL) $(3) --no-build-isolation --editable '.[$(2)]'; \
+	installed=$$?; wait; exit $$installed
 endef
 
 demo: $(RUN_READY)
@@ -129,23 +142,23 @@ $(BIN)/pip:
 	@$(PYTHON) -m venv $(VENV_OPTIONS) $(VENV)
 
 $(RUN_READY): $(BIN)/pip $(INSTALLED)
-	@echo '[2/2] Installing into $(VENV): .[$(RUN_EXTRAS)] (the first time takes a few minutes)'
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[$(RUN_EXTRAS)]'
+	@echo '[2/2] Installing into $(VENV): .[$(RUN_EXTRAS)] (the first time takes a minute or two)'
+	$(call install,$(BIN),$(RUN_EXTRAS))
 	@touch $@
 
 $(TEST_READY): $(BIN)/pip $(INSTALLED)
-	@echo '[2/2] Installing into $(VENV): .[$(TEST_EXTRAS)] (the first time takes a few minutes)'
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[$(TEST_EXTRAS)]'
+	@echo '[2/2] Installing into $(VENV): .[$(TEST_EXTRAS)] (the first time takes a minute or two)'
+	$(call install,$(BIN),$(TEST_EXTRAS))
 	@touch $@ $(RUN_READY) $(DOCS_READY)
 
 $(DOCS_READY): $(BIN)/pip $(INSTALLED)
-	@echo '[2/2] Installing into $(VENV): .[docs,jit,sim,robots]'
-	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --editable '.[docs,jit,sim,robots]'
+	@echo '[2/2] Installing into $(VENV): .[$(DOCS_EXTRAS)]'
+	$(call install,$(BIN),$(DOCS_EXTRAS))
 	@touch $@
 
 $(OLDEST)/ready: test/oldest.txt $(INSTALLED)
 	@echo '[1/2] Making $(OLDEST) with $(OLDEST_PYTHON) (ROS 2: $(ROS2))'
 	@$(OLDEST_PYTHON) -m venv --clear $(VENV_OPTIONS) $(OLDEST)
 	@echo '[2/2] Installing into $(OLDEST): .[$(TEST_EXTRAS)], as old as it may be'
-	@$(OLDEST)/bin/python -m pip install --disable-pip-version-check --quiet --constraint test/oldest.txt --editable '.[$(TEST_EXTRAS)]'
+	$(call install,$(OLDEST)/bin,$(TEST_EXTRAS),--constraint test/oldest.txt)
 	@touch $@

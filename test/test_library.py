@@ -246,7 +246,8 @@ def test_unknown_numba(monkeypatch):
         build.build()
 
 
-def test_no_linker(monkeypatch, tmp_path):
-    monkeypatch.setenv('CC', 'no-such-linker')
+def test_no_linker(monkeypatch):
+    """It is missed before anything is compiled."""
+    monkeypatch.setenv('CC', 'no-such-linker -O2')
     with pytest.raises(opspace_control.OpspaceError, match=r"no linker 'no-such-linker'.*gcc"):
-        build.link([], tmp_path / 'made.so')
+        build.build()

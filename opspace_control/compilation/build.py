@@ -4,6 +4,7 @@
 
 import gc
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -37,6 +38,7 @@ def build(native=False):
     """
     if not is_supported(version_info.short):
         raise OpspaceError(f'The library cannot be built by Numba {__version__}.', cure=_CURE)
+    command = linker()  # before all that takes long
     processors, features = target(native)
     if processors:
         config.CPU_NAME, config.CPU_FEATURES = processors, ''
@@ -51,7 +53,7 @@ def build(native=False):
                                (-1, 'opspace_sources', library.sources_digest())):
             objects[at].write_bytes(text_object(name, text))
         made = path.with_name(f'new-{path.name}.{os.getpid()}')  # beside it, to be there at once
-        link(objects, made)
+        link(command, objects, made)
     for old in path.parent.glob('kernels-*'):
         old.unlink()
     made.rename(path)
@@ -120,14 +122,19 @@ def _writable(kind):
     return types.Tuple(parts)
 
 
-def link(objects, path):
-    """Link object files into a library."""
-    linker = os.environ.get('CC', 'cc')
+def linker():
+    """Return the command that links, a list; an OpspaceError tells that there is none."""
+    command = os.environ.get('CC', 'cc').split()
+    if shutil.which(command[0]) is None:
+        raise OpspaceError(f'There is no linker {command[0]!r}.', cure=_CURE)
+    return command
+
+
+def link(command, objects, path):
+    """Link object files into a library; an OpspaceError tells what the linker says."""
     try:
-        subprocess.run([*linker.split(), '-shared', '-s', '-o', path, *objects, '-lm'], check=True,
+        subprocess.run([*command, '-shared', '-s', '-o', path, *objects, '-lm'], check=True,
                        capture_output=True, text=True)
-    except FileNotFoundError:
-        raise OpspaceError(f'There is no linker {linker!r}.', cure=_CURE) from None
     except subprocess.CalledProcessError as error:
         raise OpspaceError(f'The kernels cannot be linked: {error.stderr.strip()}',
                            cure=_CURE) from None
