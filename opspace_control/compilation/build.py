@@ -38,7 +38,7 @@ def build(native=False):
     """
     if not is_supported(version_info.short):
         raise OpspaceError(f'The library cannot be built by Numba {__version__}.', cure=_CURE)
-    command = linker()  # before all that takes long
+    linker()  # missed before all that takes long
     processors, features = target(native)
     if processors:
         config.CPU_NAME, config.CPU_FEATURES = processors, ''
@@ -53,7 +53,7 @@ def build(native=False):
                                (-1, 'opspace_sources', library.sources_digest())):
             objects[at].write_bytes(text_object(name, text))
         made = path.with_name(f'new-{path.name}.{os.getpid()}')  # beside it, to be there at once
-        link(command, objects, made)
+        link(objects, made)
     for old in path.parent.glob('kernels-*'):
         old.unlink()
     made.rename(path)
@@ -130,10 +130,10 @@ def linker():
     return command
 
 
-def link(command, objects, path):
-    """Link object files into a library; an OpspaceError tells what the linker says."""
+def link(objects, path):
+    """Link object files into a library; an OpspaceError tells what the linker says, if any."""
     try:
-        subprocess.run([*command, '-shared', '-s', '-o', path, *objects, '-lm'], check=True,
+        subprocess.run([*linker(), '-shared', '-s', '-o', path, *objects, '-lm'], check=True,
                        capture_output=True, text=True)
     except subprocess.CalledProcessError as error:
         raise OpspaceError(f'The kernels cannot be linked: {error.stderr.strip()}',
