@@ -207,7 +207,9 @@ class Controller {
   }
 
   void load(const std::string& path) {
-    library_.reset(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
+    // A name without a slash would be looked for among the system's libraries alone.
+    const std::string file_path = path.find('/') == std::string::npos ? "./" + path : path;
+    library_.reset(dlopen(file_path.c_str(), RTLD_NOW | RTLD_LOCAL));
     if (!library_) refuse(path, std::string("cannot be loaded: ") + dlerror());
     const auto* features = static_cast<const char*>(dlsym(library_.get(), "opspace_processor"));
     if (!features || !dlsym(library_.get(), "opspace_sources")) {
