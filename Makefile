@@ -70,7 +70,7 @@ endef
 # kernels is built, if it can be.
 PIP_INSTALL := -m pip install --disable-pip-version-check --quiet
 define install
-@$(1)/python $(PIP_INSTALL) $(3) 'setuptools>=70.1' numba pyyaml
+@$(1)/python $(PIP_INSTALL) $(3) 'setuptools>=70.1' 'numba<0.69' pyyaml
 @$(1)/python -m opspace_control.compilation & \
 	$(1)/python $(PIP_INSTALL) $(3) --no-build-isolation --editable '.[$(2)]'; \
 	installed=$$?; wait; exit $$installed

@@ -34,6 +34,9 @@ class BuildWithKernels(build_py):
                 sys.exit('The kernels cannot be compiled: see above. To install without them, so '
                          'that Numba compiles at the first start, set OPSPACE_KERNELS=jit.')
             self.__dict__.pop('data_files', None)  # looked for before there was a library
+        # Of other sources, from an earlier build in this folder.
+        for old in glob(os.path.join(self.build_lib, NAME, 'compilation', 'kernels-*')):
+            os.remove(old)
         super().run()
 
 

@@ -18,6 +18,7 @@ from native_programs import link_library
 
 import opspace_control
 from opspace_control import library
+from opspace_control.compilation import __main__ as compilation
 from opspace_control.compilation import build, targets
 from opspace_control.compiled import Kernel
 from opspace_control.safety.accepted_state import (
@@ -238,6 +239,16 @@ def test_without_library_and_numba():
     assert re.search(r"^opspace check: .*Numba.* pip install 'opspace_control\[jit\]'\.$",
                      done.stderr, re.MULTILINE)
     assert 'Traceback' not in done.stderr
+
+
+def test_without_numba_there_is_nothing_to_build_with(monkeypatch, capsys):
+    monkeypatch.setattr(library, 'library_path', lambda: ROOT / 'no-library')
+    monkeypatch.setitem(sys.modules, 'numba', None)
+    monkeypatch.delitem(sys.modules, 'opspace_control.compilation.build')
+    assert compilation.main([]) == 1
+    assert capsys.readouterr().err == (
+        "Numba, which compiles the kernels, is not installed. pip install 'opspace_control[jit]'."
+        '\n')
 
 
 def test_unknown_numba(monkeypatch):

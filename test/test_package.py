@@ -227,7 +227,7 @@ class TestDescriptions:
 
     def test_what_compiles_the_kernels_is_there_when_a_wheel_is_built(self):
         """It imports nothing but what the build requires, and what comes with that."""
-        required = re.findall(r"'([a-z]+)[>=\d.]*'", re.search(
+        required = re.findall(r"'([a-z]+)[<>=,\d.]*'", re.search(
             r'^requires = \[(.*)\]', (ROOT / 'pyproject.toml').read_text(), re.MULTILINE)[1])
         there = {'opspace_control'} | {
             module for module, owners in metadata.packages_distributions().items()
@@ -242,6 +242,14 @@ class TestDescriptions:
         done = subprocess.run([sys.executable, '-c', code], cwd=ROOT, capture_output=True,
                               text=True, check=False)
         assert done.returncode == 0, done.stderr
+
+    @pytest.mark.parametrize('name', ['pyproject.toml', 'Makefile'])
+    def test_numba_that_is_installed_to_build_the_library_can(self, name):
+        """A later one, which nobody has tried, cannot."""
+        from opspace_control.compilation.compilers import is_supported
+        bound = int(re.search(r"'numba[^']*<0\.(\d+)'", (ROOT / name).read_text())[1])
+        assert is_supported((0, bound - 1))
+        assert not is_supported((0, bound))
 
     def test_every_imported_ros_package_is_a_dependency(self, manifest):
         keys = {element.text for element in manifest.findall('exec_depend')}
@@ -334,6 +342,10 @@ def prefix(tmp_path_factory):
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes(path.read_bytes())
             copy.chmod(path.stat().st_mode)
+    # An earlier installation, from other sources, was built here.
+    built = source / 'build' / f'lib.{sysconfig.get_platform()}-{sys.implementation.cache_tag}'
+    (built / 'opspace_control' / 'compilation').mkdir(parents=True)
+    (built / 'opspace_control' / 'compilation' / 'kernels-old.so.0').touch()
     subprocess.run(
         # Without --ignore-installed pip would first uninstall the package that is under test.
         [sys.executable, '-m', 'pip', 'install', '--quiet', '--no-deps', '--no-index',

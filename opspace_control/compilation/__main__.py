@@ -20,10 +20,16 @@ def main(arguments=None):
     native = parser.parse_args(arguments).native
     if is_built(native):
         return 0
-    # Numba is not imported where there is nothing to be done.
-    from opspace_control.compilation.build import build
     try:
+        # Numba is not imported where there is nothing to be done.
+        from opspace_control.compilation.build import build
         build(native)
+    except ModuleNotFoundError as error:
+        if error.name != 'numba':
+            raise
+        print("Numba, which compiles the kernels, is not installed. pip install 'opspace_control"
+              "[jit]'.", file=sys.stderr)
+        return 1
     except OpspaceError as error:
         print(error, file=sys.stderr)
         return 1

@@ -3,6 +3,7 @@
 """Compilation of functions by Numba, and the cache of their machine code."""
 
 import contextlib
+import fcntl
 import os
 import time
 from pathlib import Path
@@ -13,11 +14,6 @@ from opspace_control.compilation.compilers import compilers_for
 from opspace_control.compilation.vectors import vectorised  # noqa: F401  as the next three
 from opspace_control.compiled import FAST_MATH
 from opspace_control.library import sources_digest
-
-try:
-    import fcntl
-except ImportError:  # not a POSIX system: every process compiles for itself
-    fcntl = None
 
 # Without Numba's memory management a kernel that allocates does not compile, and a call allocates
 # no heap block for each of its arrays.
@@ -77,7 +73,7 @@ def _turn(name):
             directory.mkdir(parents=True, exist_ok=True)
             file = stack.enter_context((directory / name).open('a'))
             end = time.monotonic() + _TIMEOUT
-            while fcntl and not _locked(file) and time.monotonic() < end:
+            while not _locked(file) and time.monotonic() < end:
                 time.sleep(_LOOK)
         yield
 

@@ -25,7 +25,7 @@ def few_collections():
 
 @contextlib.contextmanager
 def replaced(owner, name, value):
-    """Replace an attribute of a module or class of Numba."""
+    """Replace an attribute of a module or class."""
     usual = getattr(owner, name)
     setattr(owner, name, value)
     try:
