@@ -24,6 +24,7 @@ from opspace_control import (
 )
 from opspace_control.cli.robots import demo_robot
 from opspace_control.compilation.compilers import replaced
+from opspace_control.compilation.targets import target
 from opspace_control.control.planning.postures import named_posture
 from opspace_control.errors import OpspaceError
 
@@ -39,10 +40,12 @@ model = osc.RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urd
 controller = osc.OperationalSpaceController(
     model, [osc.PoseTask('l_hand'), osc.PoseTask('r_hand')], limits=osc.JointLimits(model))
 controller.compute_torque(osc.RobotState(model, model.neutral(), np.zeros(model.nv)))
+moving = osc.RobotState(model, model.neutral() + 0.3, np.full(model.nv, 0.2))
+torque = controller.compute_torque(moving, dt=1e-3)
 # That of getrusage may be the parent's, from before exec.
 with open('/proc/self/status') as status:
     peak, = (int(line.split()[1]) for line in status if line.startswith('VmHWM'))
-print('torque', peak / 1024.0, flush=True)
+print(peak / 1024.0, torque.tobytes().hex(), flush=True)
 """
 
 
@@ -52,16 +55,18 @@ def measure():
         raise OpspaceError('There is no library of kernels.', cure=library.ABSENT)
     _process()  # files are read from the disk once
     runs = [_process() for _ in range(_REPETITIONS)]
-    compiling = _process(OPSPACE_KERNELS='jit')
+    compiling = _process(OPSPACE_KERNELS='jit', **_processors())
     figures = [
         Figure('first_torque.process', 'A process to its first torque, dual arm within limits',
-               Spread.of([seconds for seconds, _ in runs]), 0.4, 's'),
-        Figure('first_torque.memory', 'Its memory', Spread.of([size for _, size in runs]), 60.0,
+               Spread.of([seconds for seconds, *_ in runs]), 0.4, 's'),
+        Figure('first_torque.memory', 'Its memory', Spread.of([size for _, size, _ in runs]), 60.0,
                'MB'),
         Figure('first_torque.compiling', 'The same without the library: Numba compiles',
                Spread.of(compiling[0]), None, 's'),
         Figure('first_torque.compiling_memory', 'Its memory, without the library',
                Spread.of(compiling[1]), None, 'MB'),
+        Figure('first_torque.difference', 'Largest difference of its torques from those with it',
+               Spread.of(abs(compiling[2] - runs[0][2]).max()), 0.0, 'N·m'),
         _cycle()]
     if importlib.util.find_spec('rclpy'):
         demo = [_start() for _ in range(_REPETITIONS)]
@@ -71,7 +76,7 @@ def measure():
 
 
 def _process(**environment):
-    """Return the seconds from the start of a process to its first torque, and its MB."""
+    """Return the seconds from the start of a process to its first torque, its MB, and torques."""
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, **environment, 'XDG_CACHE_HOME': cache}
         environment.pop('NUMBA_CACHE_DIR', None)
@@ -79,7 +84,14 @@ def _process(**environment):
         said = subprocess.run([sys.executable, '-c', _PROCESS], env=environment, check=True,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                               ).stdout.split()
-        return time.perf_counter() - began, float(said[1])
+        return time.perf_counter() - began, float(said[0]), np.frombuffer(bytes.fromhex(said[1]))
+
+
+def _processors():
+    """Return the environment in which Numba compiles for the processors of the library."""
+    name, features = target()
+    return {'NUMBA_CPU_NAME': name, 'NUMBA_CPU_FEATURES': ''} if (
+        name and library.opened()[1] == features) else {}
 
 
 def _cycle():

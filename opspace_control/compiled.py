@@ -139,7 +139,7 @@ def rare(function):
     Compile a part of a kernel that is not needed in most cycles, in half the time.
 
     LLVM neither copies it to where it is called, as it does with others as it likes, nor unrolls
-    its loops. Numba would have it copied, too, where an `inlined` function is the first to use it.
+    its loops.
     """
     return Compiled(function, 'rare')
 

@@ -80,6 +80,30 @@ def test_parts_whose_first_call_is_never_reached(compiled, expected):
     assert tuple(out) == expected
 
 
+@called
+def said_to_stay(x):
+    return x + 1.0
+
+
+@inlined
+def said_to_be_copied(x):
+    return said_to_stay(x)
+
+
+@kernel
+def uses_the_copied_first(out):
+    out[0] = said_to_be_copied(4.0)
+
+
+def test_a_part_is_inlined_if_its_decorator_says_so(monkeypatch):
+    """And not if the first function that uses it is: code would depend on who was first."""
+    monkeypatch.setattr(uses_the_copied_first.dispatcher._cache, 'load_overload', lambda *_: None)
+    uses_the_copied_first(np.zeros(1))
+    for part, inline in (said_to_stay, False), (said_to_be_copied, True):
+        made, = part.dispatcher.overloads.values()
+        assert made.fndesc.inline == inline
+
+
 @kernel
 def never_linked(out):
     out[0] = through(4.0)

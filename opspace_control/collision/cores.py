@@ -10,7 +10,7 @@ by simplices in C that come nearer in every step. All vectors are in world axes.
 import math
 
 from opspace_control.collision.shapes import HALF_SPACE
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 
 # Steps of a search at most. Cores without discs have 8 corners each and need some ten steps; with
 # discs the gap falls by a factor in each.
@@ -82,7 +82,7 @@ def project_on_core(shape, point, out):
         out[r] = p[r] + R[r, 0] * x + R[r, 1] * y + R[r, 2] * z
 
 
-@called
+@inlined
 def reduce_simplex(simplex, count, nearest):
     """
     Reduce a simplex to its part whose interior has the point nearest to the origin.
@@ -171,7 +171,7 @@ def _contains_origin(simplex):
     return least > 0.0 and weights < abs(volume)
 
 
-@called
+@inlined
 def separate(a, b, shift, simplex, vectors):
     """
     Write the vector between the nearest points of two placed cores.
@@ -222,7 +222,7 @@ def separate(a, b, shift, simplex, vectors):
     return math.sqrt(square)
 
 
-@called
+@inlined
 def find_point_of_action(a, b, points):
     """
     Write a point (3,) of the line along which two placed shapes repel each other, ``points[0]``.

@@ -69,7 +69,7 @@ def gap_of_bounds(a, b):
     return math.sqrt(x * x + y * y + z * z) - a.bound - b.bound
 
 
-@called
+@inlined
 def find_distance(a, b, near, scratch):
     """
     Write the signed distance of two placed shapes, its direction and the nearest points.

@@ -16,7 +16,7 @@ import math
 from opspace_control.collision.distance import find_distance, gap_of_bounds
 from opspace_control.collision.rims import cross_rim, is_rim
 from opspace_control.collision.shapes import CAPSULE, HALF_SPACE, SPHERE
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 
 # Sine of the angle between two edges, squared, below which `find_crossings` cannot tell, and the
 # slack of what leaves out features, m: far above the rounding of either.
@@ -123,7 +123,7 @@ def place_edge(shape, i, part):
         part.R[r, 2] = shape.R[r, axis]
 
 
-@called
+@inlined
 def write_heights(shape, side, least, heights):
     """
     Write how far each corner and each edge of a shape is from the plane through its nearest point.
@@ -168,7 +168,7 @@ def crosses(part, point):
     return abs(along) < part.half[2] - 1e-9
 
 
-@called
+@inlined
 def place_boxes(a, b, frames):
     """
     Write how the boxes inscribed in two shapes are to each other.
@@ -255,7 +255,7 @@ def edge_is_far(a, i, b, frames, far):
     return square > far * far
 
 
-@called
+@inlined
 def find_corner(a, b, side, i, zone, found, scratch):
     """
     Write the distance of a corner of one of two shapes from the other; return whether it counts.
@@ -277,7 +277,7 @@ def find_corner(a, b, side, i, zone, found, scratch):
     return found.distance <= furthest
 
 
-@called
+@inlined
 def find_crossing(a, i, b, j, zone, found, scratch):
     """
     Write the distance of two edges, and return whether it counts: where they cross, likewise.

@@ -12,7 +12,7 @@ import math
 from opspace_control.collision.body_pairs import STILL
 from opspace_control.collision.cores import find_point_of_action
 from opspace_control.collision.speeds import body_velocity, world_velocity
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.dynamics.braking import braking_speed
 from opspace_control.spatial.vectors import rotate
 
@@ -175,7 +175,7 @@ def is_known(pair, path, speed, collision, braking, most):
         reach_of_features(least, zone, speed, braking, most) <= pair.known_reach)
 
 
-@called
+@inlined
 def keep_known(k, states, collision, braking, search):
     """Keep what is known of pair k as far as it is urgent, as `keep_features`."""
     pair, near, (count, last, most, likely) = collision.pairs[k], collision.near, search

@@ -147,7 +147,7 @@ def keep_feature(k, feature, a, b, collision, states, braking, search):
     return count, last, most
 
 
-@called
+@inlined
 def keep_features(k, speed, collision, states, braking, search):
     """
     Keep the features of pair k, whose least distance is known, that are urgent.

@@ -11,7 +11,7 @@ nearest to each other.
 import math
 
 from opspace_control.collision.cores import TOUCHING
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 
 # Steps of the search for the nearest points, which converges quadratically.
 _STEPS = 8
@@ -107,7 +107,7 @@ def tangent_at(curve, point, apart, tangent):
     return -part * (e0 * apart[0] + e1 * apart[1] + e2 * apart[2])
 
 
-@called
+@inlined
 def approach_curves(a, b, points, normal, most, vectors):
     """
     Move points of two curves to where both are nearest to each other, by Newton's method.
@@ -144,7 +144,7 @@ def approach_curves(a, b, points, normal, most, vectors):
     return False
 
 
-@called
+@inlined
 def cross_rim(parts, root, furthest, found, scratch):
     """
     Write the nearest points of two curves, one of them a rim, near a crossing of both.

@@ -94,7 +94,8 @@ def inlined(function):
 
 def called(function):
     """Return the dispatcher of `compiled.called`."""
-    return _once(njit(**_PART)(function))
+    # Without the option Numba hands on that of the function which is the first to use it.
+    return _once(njit(forceinline=False, **_PART)(function))
 
 
 def rare(function):

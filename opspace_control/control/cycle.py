@@ -84,7 +84,7 @@ def place_bodies(nodes, states, cycle, q):
         place_node(nodes, i, q, states)
 
 
-@called
+@inlined
 def move_outward(nodes, states, needs_inertia, responds, gravity, v, a):
     """Outward recursion: how the bodies move, and what that takes."""
     for i in range(nodes.size):
@@ -97,7 +97,7 @@ def move_outward(nodes, states, needs_inertia, responds, gravity, v, a):
             start_passive_inertia(i, states)
 
 
-@called
+@inlined
 def induce_passive(nodes, states, responds, passive_torque, a):
     """
     Write the accelerations that the other joints induce in passive joints: inwards, then outwards.

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined, kernel
+from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics import kinematics
 from opspace_control.dynamics.data import (
     COUNTS,
@@ -19,7 +19,7 @@ from opspace_control.dynamics.kinematics import move_node, place_node, weigh_nod
 from opspace_control.dynamics.preparation import prepared
 
 
-@called
+@inlined
 def move_center(points, e, supports, nodes, states):
     """
     Write position, velocity and acceleration of centre of mass e, in world axes.
@@ -74,7 +74,7 @@ def add_force(c, x, y, z, f):
     f[5] += c[0] * y - c[1] * x
 
 
-@called
+@inlined
 def spread_force(points, e, supports, nodes, wrench, responds, states):
     """Add a force at a centre of mass to those of its bodies, in proportion to their masses."""
     for i in range(nodes.size):

@@ -4,7 +4,7 @@
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.dynamics.data import CENTER, COUNTS, FLOATING, OTHER, OWN, SEEN, UNIT
 from opspace_control.model.nodes import LOCKED, PASSIVE
 from opspace_control.spatial.six import add_six, put, six
@@ -130,7 +130,7 @@ def propagate_torques(joints, i, Psi, S, U, inverse_D, K):
             Psi[k, r] -= U[k] * K[r] * inverse_D
 
 
-@called
+@inlined
 def spread_forces(mass_share, axes, c, F):
     """Add a body's share of the unit forces at a centre of mass, along axes, to F (6, 3)."""
     for k in range(3):
@@ -143,7 +143,7 @@ def spread_forces(mass_share, axes, c, F):
         F[5, k] += c[0] * y - c[1] * x
 
 
-@called
+@inlined
 def propagate_forces(F, S, U, inverse_D, K):
     """Propagate unit forces F (6, 3) at a centre of mass over a joint: ``F ← F − U Kᵀ / D``."""
     for k in range(3):
@@ -155,7 +155,7 @@ def propagate_forces(F, S, U, inverse_D, K):
             F[r, k] -= U[r] * t * inverse_D
 
 
-@called
+@inlined
 def cross_center(i, passively, support, nodes, states, point):
     """
     Propagate the unit forces at a centre of mass, which act on all its bodies, over joint i.

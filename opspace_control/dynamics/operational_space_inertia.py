@@ -12,7 +12,7 @@ all of these points: `trunks`.
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined, kernel
+from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import eliminate_node, set_inertia
 from opspace_control.dynamics.data import FLOATING, POINT, nan_filled
 from opspace_control.dynamics.force_propagation import (
@@ -66,7 +66,7 @@ def clear(carried, m, mobility, coupling):
         coupling[r, :6 * m + r - r % 6 + 6] = 0.0
 
 
-@called
+@inlined
 def couple_floating(carried, m, L):
     """
     Write Λ⁻¹ of centres of mass of floating robots, on and below the diagonal: no joint turns.
@@ -87,7 +87,7 @@ def couple_floating(carried, m, L):
                     L[6 * later + r, 6 * first + c] = along / carried[e].mass
 
 
-@called
+@inlined
 def sum_products(nodes, states, needs_inertia, carried, crossing, coupling, passively, L, P, K):
     """
     Inward recursion over placed bodies and points: write Λ⁻¹ of the points.

@@ -8,7 +8,7 @@ joints minus that of the passive joints only, each with its constraint forces:
 ``A⁻¹ h = A⁻¹ (Jᵀ f + J_cᵀ f_L) − A_pp⁻¹ (J_pᵀ f + J_cpᵀ f_Q)``.
 """
 
-from opspace_control.compiled import called, rare
+from opspace_control.compiled import inlined, rare
 from opspace_control.dynamics.hybrid_dynamics import (
     add_inertial_force,
     gather_torques,
@@ -22,7 +22,7 @@ from opspace_control.spatial.six import add_six, put, six
 from opspace_control.spatial.vectors import dot
 
 
-@called
+@inlined
 def gather_with_response(nodes, states, responds, passive_torque, reacts, joint_force, a_null, a,
                          tau):
     """

@@ -9,7 +9,7 @@ forces h and k with projections u and w, ``hᵀ A⁻¹ k = Σ u_i w_i / D_i``. P
 (n,), and need the articulated inertias of all nodes.
 """
 
-from opspace_control.compiled import called, inlined, rare
+from opspace_control.compiled import inlined, rare
 from opspace_control.dynamics.center_of_mass import add_force
 from opspace_control.dynamics.data import COUNTS
 from opspace_control.dynamics.force_propagation import is_group, is_idle
@@ -41,7 +41,7 @@ def apply_at_center(nodes, states, supports, e, mass, wrench):
                       mass_share * wrench[2], states[i].z)
 
 
-@called
+@inlined
 def apply_wrenches(nodes, states, points, supports, forces, joint_force, wrench):
     """
     Write stacked forces of points, (k,), as wrenches at links, ``z``, and joint forces (nv,).
@@ -121,7 +121,7 @@ def keep_second(nodes, states, joint_force, second_force):
         put(states[i].z2, 0, six(states[i].z, 0))
 
 
-@called
+@inlined
 def respond_to_both(nodes, states, joint_force, second_force):
     """
     Do the same as `respond_to_forces` for two sets of forces: ``u2`` is the second one's response.
@@ -151,7 +151,7 @@ def respond_to_both(nodes, states, joint_force, second_force):
             s.u2 = pass_outward(s, s.u2, s.B2)
 
 
-@called
+@inlined
 def forward_response(nodes, states, joint_force, a_null, a):
     """
     Write ``a_null`` plus the forward response to forces at links and joints, (nv,).

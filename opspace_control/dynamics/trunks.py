@@ -10,7 +10,7 @@ each pair of points instead of one for each pair and joint.
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.dynamics.data import OWN, nan_filled, new_points
 from opspace_control.dynamics.force_propagation import is_idle, is_propagated
 from opspace_control.model.nodes import WORLD, path_to_root
@@ -138,7 +138,7 @@ def apart(c, d):
     return c.root != d.root and c.root >= 0 and d.root >= 0
 
 
-@called
+@inlined
 def couple_trunks(carried, m, e, begin, end, coupling, into, first):
     """
     Add the contributions of trunks to the row of e, in its blocks with begin to end.
@@ -188,7 +188,7 @@ def join_links(point, coupling, row, column):
     add_wrenches(Psi, point.Psi_other)
 
 
-@called
+@inlined
 def join_trunks(carried, mobility, coupling):
     """
     Add the contributions of trunks to the mobility of the points, on and below the diagonal.
@@ -219,7 +219,7 @@ def join_trunks(carried, mobility, coupling):
             couple_trunks(carried, m, e, 0, e + 1, coupling, mobility, 6 * e)
 
 
-@called
+@inlined
 def project_trunks(nodes, carried, m, K):
     """Write the projections of the points' unit wrenches on joints of trunks, from the root out."""
     for k in range(carried.size):
@@ -237,7 +237,7 @@ def project_trunks(nodes, carried, m, K):
                 i = nodes[i].parent
 
 
-@called
+@inlined
 def project_trunks_passively(carried, m, P, rows):
     """Add what trunks project to the points' columns of P, of so many rows, from the root out."""
     for k in range(carried.size):

@@ -4,7 +4,7 @@
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 
 # The usual scaled eigenvalue of Λ⁻¹, times the number of controlled axes, at which directions begin
 # to be truncated, without unit.
@@ -14,7 +14,7 @@ _PRECISION = 2.2e-16
 _MAX_STEPS = 50  # of QR, an eigenvalue; it usually takes two
 
 
-@called
+@inlined
 def tridiagonalise(A, diagonal, off):
     """
     Reduce the lower half of A (n, n) to tridiagonal form by reflections ``1 − v vᵀ``.
@@ -56,7 +56,7 @@ def tridiagonalise(A, diagonal, off):
         off[n - 2] = A[n - 1, n - 2]
 
 
-@called
+@inlined
 def diagonalise(diagonal, off, vectors):
     """
     Turn a tridiagonal matrix into its eigenvalues, unordered, in ``diagonal`` (n,).

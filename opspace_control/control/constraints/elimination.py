@@ -53,7 +53,7 @@ def moving_forces(stack, constrained, moving):
             moving[r] += stack[REACTION, r]
 
 
-@called
+@inlined
 def extend_factor(M, factor, carried, count):
     """
     Write the coordinates ``F_c⁻¹ S M_ct`` of the rows after the first ``count``.
@@ -77,7 +77,7 @@ def extend_factor(M, factor, carried, count):
             put(F[k], 6 * e, per_pivot * numbers)
 
 
-@called
+@inlined
 def subtract_products(F, rows, W, free, carried, count, M):
     """
     Subtract ``Wᵀ W + Fᵀ F`` from the blocks on and below M's diagonal, of tasks.
@@ -114,7 +114,7 @@ def sum_coordinates(factor, count, forces, u):
         u[k] = dot_product(factor.F[k, count:], forces[count:], forces.size - count)
 
 
-@called
+@inlined
 def constraint_reactions(factor, count, forces, u):
     """Write the first ``count`` forces: reactions to those of tasks by L or Q; u is scratch."""
     sum_coordinates(factor, count, forces, u)
@@ -123,7 +123,7 @@ def constraint_reactions(factor, count, forces, u):
         forces[c] = -forces[c]
 
 
-@called
+@inlined
 def eliminate_constraints(cycle, carried, results, scratch, count):
     """
     Eliminate the constraint rows from Λ⁻¹ and from the accelerations of the tasks.
@@ -179,7 +179,7 @@ def eliminate_constraints(cycle, carried, results, scratch, count):
         factor.F, factor.sizes[0], passive.free, free, carried, count, whole)
 
 
-@called
+@inlined
 def predict_reactions(cycle, results, scratch, count):
     """
     Write the constraint reactions λ, and to ``FORCE`` of constraints the wrenches exerted there.

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.control.constraints.constraint_law import demand_constraint, place_sole
 from opspace_control.control.constraints.elimination import moving_forces
 from opspace_control.dynamics.data import nan_filled
@@ -62,7 +62,7 @@ def moving_node(contacts, e):
     return contacts.points[e].frame.node if contacts.constraints[e].activation > 0.0 else -1
 
 
-@called
+@inlined
 def add_inertia(contacts, cycle, states, responds):
     """
     Place contacts and add their inertias to those of their links, of all joints and passive ones.
@@ -103,7 +103,7 @@ def add_contact_response(contacts, e, states, responds):
         exerted[r] += contacts.work[r]
 
 
-@called
+@inlined
 def demand_contacts(contacts, cycle, states, responds):
     """
     Write the forces of contacts that oppose the reference motion, ``I_c (a_c − a)``.
@@ -125,7 +125,7 @@ def demand_contacts(contacts, cycle, states, responds):
             add_row_forces(contacts, e, contacts.work, states[moving_node(contacts, e)].f)
 
 
-@called
+@inlined
 def exert_contacts(contacts, states, responds):
     """Add the commanded internal wrenches to the links and to what the stack's forces propagate."""
     if contacts is not None:
@@ -149,7 +149,7 @@ def exert_contacts(contacts, states, responds):
                 add_row_forces(contacts, e, work, states[node].f)
 
 
-@called
+@inlined
 def respond_contacts(contacts, states, responds):
     """Add the inertial forces of the passive-joint response to the stack's forces."""
     if contacts is not None:
@@ -158,7 +158,7 @@ def respond_contacts(contacts, states, responds):
                 add_contact_response(contacts, e, states, responds)
 
 
-@called
+@inlined
 def correct_reference(contacts, nodes, states, K, x):
     """Subtract from the accelerations x, (k,), those by what opposes the reference motion."""
     if contacts is not None and contacts.points.size > 0:
@@ -185,7 +185,7 @@ def correct_reference(contacts, nodes, states, K, x):
                 s.z[r] = 0.0
 
 
-@called
+@inlined
 def predict_contacts(contacts, robot, results, scratch):
     """Write the forces of contacts, ``λ = I_c (a_c − a)`` of the motion by all forces."""
     if contacts is not None and contacts.points.size > 0:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.dynamics.force_propagation import is_idle
 from opspace_control.spatial.dense import add_scaled
 from opspace_control.spatial.six import put, six
@@ -40,7 +40,7 @@ class PassiveMobility(NamedTuple):
     column: np.ndarray = 'nv'  # scratch
 
 
-@called
+@inlined
 def sum_constrained(passive, carried):
     """Write the lower triangle of Q_cc; rows of idle constraints are 0."""
     Q, P = passive.constrained, passive.projection
@@ -55,7 +55,7 @@ def sum_constrained(passive, carried):
                 put(Q[r], 6 * d, numbers)
 
 
-@called
+@inlined
 def extend_passive_factor(passive, factor, carried, count):
     """Write H, and the coordinates ``F_c⁻¹ S Q_ct = H P_t`` of tasks, as `extend_factor` does."""
     F, P, H, rows = factor.F, passive.projection, passive.coordinates, passive.rows[0]
@@ -88,7 +88,7 @@ def find_left(passive, rank):
             add_scaled(row, -H[k, p], H[k], rows)
 
 
-@called
+@inlined
 def find_free_motions(passive, rank, carried, count):
     """Write W, by a Cholesky factorisation of ``1 − Hᵀ H`` with pivots; P itself if H is empty."""
     left, P, W, rows, column = (

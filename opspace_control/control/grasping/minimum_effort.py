@@ -10,7 +10,7 @@ pass over the joints and a Cholesky decomposition.
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.control.data import ACTIVATION
 from opspace_control.control.grasping.friction_cone import least_grasp_force, longest_step
 from opspace_control.control.grasping.grasp_law import fill_row
@@ -39,7 +39,7 @@ def drives(nodes, i):
     return nodes[i].status == ACTIVE and nodes[i].v_index >= 0
 
 
-@called
+@inlined
 def effort_gradient(nodes, states, points, supports, count, effort_limits, tau, G, g, row):
     """Write ``G = J_c W² J_cᵀ``, its lower triangle, and ``g = J_c W² τ``."""
     known = False
@@ -141,7 +141,7 @@ def limit_step(grasp, grips, y, forces):
         y[a] *= grasp.minimum_effort * step
 
 
-@called
+@inlined
 def minimise_effort(cycle, robot, constraints, grasping, effort_limits, results, scratch, tau):
     """
     Add the joint forces of the minimum-effort internal forces of all grasps to τ.

@@ -165,7 +165,7 @@ def any_is_passed(data, kind, a, tau):
     return passed > 0
 
 
-@called
+@inlined
 def any_active_is_there(data):
     """Return whether a bound that was active in the last problem is there at this cycle."""
     active = 0
@@ -205,7 +205,7 @@ _any_other_passes = any_passes(
     [kind for kind in range(ALL_KINDS) if kind not in (EFFORT, MOTION, BRAKING)])
 
 
-@called
+@inlined
 def any_bound_passes(data, a, tau):
     """Return whether a bound is passed, but for those of efforts: `any_effort_passes`."""
     return any_motion_passes(data, a) or _any_other_passes(data, a, tau)

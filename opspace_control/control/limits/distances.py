@@ -194,7 +194,7 @@ def follow_pairs(collision, memory, scratch):
         pairs[s] = number_of(near[s]) if s < count else -1
 
 
-@called
+@inlined
 def bound_distances(collision, cycle, states, bounded, a):
     """
     Write the bounds of the distances of near pairs, ``∇d · q̈ ≥ least``, after `find_distances`.

@@ -147,7 +147,7 @@ def bound_motion(cycle, limits, unexpected, q, v):
             limit.greatest += wider * limit.acceleration
 
 
-@called
+@inlined
 def clip_posture(nodes, dofs, limits, posture_share, keep, v, a):
     """
     Clip the posture's accelerations a (nv,) of active joints to the bounds of motion.

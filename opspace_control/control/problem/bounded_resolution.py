@@ -9,7 +9,7 @@ violates. Rows are only added, so the iteration ends. References of motion and e
 doc/explanation/developer_notes.md.
 """
 
-from opspace_control.compiled import called, inlined, rare
+from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.elimination import moving_forces
 from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WANTED
 from opspace_control.control.limits.bounds import any_active_is_there, any_bound_passes
@@ -169,7 +169,7 @@ def solve_bounded_problem(data, tau):
         copy_mobility(bounded.unstiffened, 0, data.results.Lambda_inverse)
 
 
-@called
+@inlined
 def respond_to_stack(data):
     """
     Write to ``a_task`` how active joints accelerate by q̈_null and the stack's forces.

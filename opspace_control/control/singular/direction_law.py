@@ -15,7 +15,7 @@ goal x = e has two solutions, one for each posture, or none; then the nearest x 
 
 import math
 
-from opspace_control.compiled import called, inlined, rare
+from opspace_control.compiled import inlined, rare
 from opspace_control.control.singular.direction_motion import (
     CORRECTION,
     DAMPING,
@@ -72,7 +72,7 @@ def neighbourhood(displacement, threshold):
     return min(max(_CURVED * displacement, threshold), _WIDEST * threshold)
 
 
-@called
+@inlined
 def level_neighbourhood(directions, scale, first, last, threshold):
     """Return the scaled eigenvalue below which directions of some rows may be singular."""
     square = 0.0

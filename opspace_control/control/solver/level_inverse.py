@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
 from opspace_control.control.solver.semidefinite import (
     Factor,
@@ -90,7 +90,7 @@ def inverse_trace(factor, n, column):
     return trace
 
 
-@called
+@inlined
 def truncate(L, first, threshold, level):
     """
     Decompose the scaled ``M = S Λ⁻¹ S`` and write what `solve_truncated` makes of its eigenvalues.
@@ -128,7 +128,7 @@ def spread(order, used, x):
             x[r] = 0.0
 
 
-@called
+@inlined
 def project_modes(level, x, parts):
     """Write the parts of ``S x`` along the eigenvectors that `truncate` found; x is lost."""
     used = level.sizes[1]
@@ -141,7 +141,7 @@ def project_modes(level, x, parts):
         parts[k] = dot_product(level.vectors[k], y, used)
 
 
-@called
+@inlined
 def assemble_modes(level, parts, x):
     """Write ``S u`` to x, u being the sum of these parts of the eigenvectors."""
     used = level.sizes[1]
@@ -156,7 +156,7 @@ def assemble_modes(level, parts, x):
         x[r] *= level.scale[r]
 
 
-@called
+@inlined
 def solve_truncated(level, x):
     """Replace x by ``X x``, ``X = S φ(M) M⁻¹ S``, M being the matrix that `truncate` decomposed."""
     parts = level.scratch
@@ -180,7 +180,7 @@ def solve_factorised(level, used, x):
         x[order[p]] = scale[order[p]] * scratch[p]
 
 
-@called
+@inlined
 def decompose_level(L, first, threshold, near, directions, level):
     """
     Prepare `solve_level`; return a bound of the eigenvalues of ``M = S Λ⁻¹ S``.
@@ -230,7 +230,7 @@ def decompose_level(L, first, threshold, near, directions, level):
     return 0.0
 
 
-@called
+@inlined
 def solve_level(level, x):
     """Replace x by X x: the inverse as `decompose_level` prepared it."""
     rank, used = level.sizes[0], level.sizes[1]
@@ -263,7 +263,7 @@ def solve_factorised_columns(level, M, first, column):
         put(row, column, scale[r] * six(row, column))
 
 
-@called
+@inlined
 def solve_columns(level, M, first, begin, end, x):
     """
     Replace some of six columns of M, the rows of the level from ``first`` on, by X times them.

@@ -40,7 +40,7 @@ BOUND, FILTERED = 6, 8
 WEIGHT, PART, UNKNOWN_SCALE, OWN_FORCE, UNKNOWN = range(5)
 
 
-@called
+@inlined
 def find_unknown(robot, cycle, gravity, memory, passive_torque, measured, K, v, a):
     """
     Write the mean unknown joint forces r since the last state, and ``J A⁻¹ r`` to the rows a (k,).
@@ -79,7 +79,7 @@ def find_unknown(robot, cycle, gravity, memory, passive_torque, measured, K, v, 
     return finite
 
 
-@called
+@inlined
 def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, K, v):
     """
     Find the mean unknown joint forces between the last state and that of this cycle, and J A⁻¹ r.

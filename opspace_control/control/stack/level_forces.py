@@ -8,7 +8,7 @@ Each level has what the levels above leave, and these compensate for its forces,
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.control.data import ACTIVATION, APPLIED, SCALE
 from opspace_control.control.solver.cholesky import factorise_block, solve_upper_block, symmetric
 from opspace_control.control.stack.disturbance import (
@@ -176,7 +176,7 @@ def add_compensation(M, first, levels, force, column):
             total[c] -= column[c]
 
 
-@called
+@inlined
 def find_forces(disturbance, cycle, robot, demand, stack, scratch):
     """
     Write ``Λ J Φ r`` of each level of tasks, ``OWN_FORCE``, where r is known.

@@ -21,7 +21,7 @@ they exert for that balances r together with F. Other tasks see r and all of the
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.control.data import ACTIVATION, REJECTING, SCALE
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.control.stack.disturbance import (
@@ -170,7 +170,7 @@ def shrink_forces(disturbance, robot, demand, share):
                 tasks[record, r] *= share
 
 
-@called
+@inlined
 def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
     """
     Write ``−Λ J Φ r`` of tasks, filtered, along their axes of motion, to ``REJECTING``.

@@ -9,7 +9,7 @@ The block LDLᵀ of Λ⁻¹ is the hierarchy: what a level leaves to the next is
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
@@ -58,7 +58,7 @@ def used_rows(scale, e):
     return begin, end
 
 
-@called
+@inlined
 def pass_on(mobility, first, last, level, scale, x, column):
     """
     Write the motion and mobility that this level leaves to those rows below that have a ``scale``.
@@ -89,7 +89,7 @@ def pass_on(mobility, first, last, level, scale, x, column):
                 put(mobility[j], d, numbers)
 
 
-@called
+@inlined
 def resolve_forces(stack, scratch, levels, threshold, data):
     """
     Replace the accelerations of the tasks by their forces, ``x = Λ b``.

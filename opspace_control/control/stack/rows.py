@@ -8,7 +8,7 @@ Six rows of each constraint, then six of each task in order of priority.
 
 import math
 
-from opspace_control.compiled import called, inlined, rare
+from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.constraint_law import demand_constraint, place_sole
 from opspace_control.control.constraints.elimination import eliminate_constraints, predict_reactions
 from opspace_control.control.constraints.passive_mobility import sum_constrained
@@ -71,7 +71,7 @@ def stack_constraint(constraint, points, e, cycle, states, responds, stack):
                           passive_response)
 
 
-@called
+@inlined
 def stack_task(task, points, e, cycle, states, sensors, stack):
     """Place a task's point; write its rows, accelerations less those of the reference motion."""
     point, at_limits = points[e], cycle.limited > 0 or cycle.force_share < 1.0
@@ -94,7 +94,7 @@ def stack_task(task, points, e, cycle, states, sensors, stack):
             along[0] * a[part] + along[1] * a[part + 1] + along[2] * a[part + 2])
 
 
-@called
+@inlined
 def stack_joints(task, e, q, v, a_null, stack):
     """Write the rows of a group of joints, accelerations less the reference acceleration."""
     demand_joints(task, q, v)
@@ -117,7 +117,7 @@ def is_floating(cycle, robot):
     return free == 3
 
 
-@called
+@inlined
 def stack_points(cycle, robot, demand, q, v, a_null, stack):
     """Place all points, and write their rows, accelerations."""
     nodes, states, points = robot.nodes, robot.states, robot.points
@@ -145,7 +145,7 @@ def stack_points(cycle, robot, demand, q, v, a_null, stack):
                 stack_task(tasks[record], points, e, cycle, states, sensors, stack)
 
 
-@called
+@inlined
 def find_used_rows(robot, demand, stack):
     """Find which points have rows with a motion law or a force in this cycle: linear, angular."""
     points, constraints, tasks = robot.points, demand.constraints.size, demand.tasks
@@ -263,7 +263,7 @@ def apply_joint_forces(task, first, force, joint_force):
             joint_force[task.dof[r]] += force[first + r]
 
 
-@called
+@inlined
 def apply_forces(robot, demand, joint_force, stack):
     """
     Report the forces of the stack to constraints and tasks, and add them to the links.

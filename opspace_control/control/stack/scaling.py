@@ -9,7 +9,7 @@ eigenvalue. Partial activation enlarges the diagonal.
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import inlined
 from opspace_control.spatial.eigen import truncation_threshold
 from opspace_control.spatial.six import put, six
 
@@ -36,7 +36,7 @@ def level_threshold(activation, first, last, threshold):
     return truncation_threshold(axes, threshold)
 
 
-@called
+@inlined
 def copy_mobility(mobility, first, out):
     """Copy the mobility of rows from the first one on to ``out``, its blocks to the diagonal."""
     for r in range(out.shape[0]):
@@ -44,7 +44,7 @@ def copy_mobility(mobility, first, out):
             put(out[r], c, six(mobility[first + r], first + c))
 
 
-@called
+@inlined
 def scale_rows(L, activation, single_joint, own_mobility, least_mobility, least_turning, immovable,
                scale):
     """
@@ -95,7 +95,7 @@ def rescale_rows(rest, mobility, constrained, single_joint, scale):
                     scale[r] /= math.sqrt(max(left / whole, _LEFT))
 
 
-@called
+@inlined
 def regularise_rows(L, Q, constrained, activation):
     """
     Inflate the diagonal of each row that has an activation a between 0 and 1, to ``L_rr / a²``.
