@@ -282,7 +282,9 @@ class Manager:
         fill_message(message.pose, goal)
         publisher = self.node.create_publisher(PoseStamped, f'{NAME}/left_hand/target_pose', 1)
         self.wait_until(lambda: publisher.get_subscription_count() > 0)
-        publisher.publish(message)
+        for _ in range(3):  # the other end may find the publisher later, and misses what was before
+            publisher.publish(message)
+            self.spin(0.05)
 
     def command(self, controller, numbers, seconds=0.4):
         """Have a forward controller command numbers for a time."""
