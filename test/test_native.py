@@ -358,6 +358,15 @@ def test_names_numbers(model):
     assert (found['count'], found['type']) == (9, b'<f8')
 
 
+def test_a_name_that_is_too_long(model):
+    """It would be the name of other numbers, too."""
+    controller = OperationalSpaceController(model, [PoseTask('l_hand', name='h' * 70)])
+    block_of(controller)
+    controller = OperationalSpaceController(model, [PoseTask('l_hand', name='h' * 95)])
+    with pytest.raises(ControlError, match=r"'h+\.\w+' has more than the 103 bytes.*shorter name"):
+        block_of(controller)
+
+
 def efforts_of(said):
     """Return the efforts that the example has printed."""
     return [float(line.split()[1]) for line in said.splitlines() if line.startswith('effort ')]

@@ -38,7 +38,7 @@ class _Packer(ArgPacker):
     """A packer of arguments without names."""
 
     def assign_names(self, args, names):
-        """Do nothing: nobody reads the code."""
+        """Do nothing: names are for readers of the code."""
 
 
 class _Models:
@@ -90,7 +90,7 @@ class ContiguousArray:
         value = context.get_value_type(kind)
         size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
         self._item_size, self._nothing = INDEX(size), INDEX(llvm.Undefined)
-        # What all arrays of this type have in common; nobody owns them.
+        # What all arrays of this type have in common; they have no owner.
         self._known = value([each(None) for each in value.elements[:_SIZE]] + [
             self._nothing, self._item_size, value.elements[_DATA](llvm.Undefined),
             *([self._nothing] * kind.ndim,

@@ -108,8 +108,8 @@ class KernelCompiler(CompilerBase):
         return [_passes(self.state, self._lowering)]
 
     def _compile_bytecode(self):
-        # Loops are over three or six numbers: LLVM need not vectorise them. Nobody listens to
-        # events, or reads what is said of assignments.
+        # Loops are over three or six numbers: LLVM need not vectorise them. Events and reports
+        # about assignments have no reader.
         with (few_collections(),
               replaced(BaseFunction, 'get_call_type',
                        memoise_call_types(BaseFunction.get_call_type)),

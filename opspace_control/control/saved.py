@@ -66,7 +66,7 @@ def make_block(controller, servo=None):
 
     The latter is a `BlockMemory`. Without a ``servo``, a `safety.servo.Servo` of the controller,
     the block has the law alone. The trajectory to a goal is planned. A ControlError refuses a goal
-    with one before the first cycle: where it begins is not known.
+    with one before the first cycle: where it begins is not known, and names that are too long.
     """
     for task in controller._pose_tasks:
         task.plan_target(0.0)
@@ -92,6 +92,7 @@ def make_block(controller, servo=None):
         header['servo_table'] = 8 * first  # from the first table on
     fields = [(name, numbers) for name, numbers in named
               if np.dtype(numbers.dtype).kind in 'fib' and numbers.flags.c_contiguous]
+    _check_names(fields)
     sizes = HEADER.itemsize, 8 * len(tables), SPAN.itemsize * len(arrays), (
         FIELD.itemsize * len(fields))
     _, header['table'], header['spans'], header['fields'], header['arrays'] = _places(sizes)
@@ -124,6 +125,16 @@ def make_block(controller, servo=None):
 def save(controller, path, servo=None):
     """Write the block of a controller to a file; errors are those of `make_block`."""
     Path(path).write_bytes(block_of(controller, servo))
+
+
+def _check_names(fields):
+    """Raise a ControlError for a name that a FIELD has no room for, with a zero behind it."""
+    most = FIELD['name'].itemsize - 1
+    for name, _ in fields:
+        if len(name.encode()) > most:
+            raise ControlError(
+                f"The name '{name}' has more than the {most} bytes that a block has for it.",
+                cure='Give the joint, the task or the sensor a shorter name.')
 
 
 def _named(controller):
