@@ -208,23 +208,26 @@ class OperationalSpaceController(ControllerState):
         """
         if state is not self._state:
             check_state(self.model, state, ControlError)
-            self._state = state
+            self._state, self._given = state, memoryview(state.values)
         if out is None or out is not self._out:
             out = self._out = result_for(self.model, out)
+            self._result = memoryview(out)
         if not (type(dt) is float and 0.0 <= dt < math.inf):
             check_time(dt, ControlError)
         if self._compute is None:
             self.warm_up()
         for task in self._pose_tasks:
-            task.plan_target(dt)
-        self._values[:] = state.values
+            if task._generator:
+                task.plan_target(dt)
+        self._read[:] = self._given  # copied in a third of the time that arrays take
         self._compute(dt)
-        out[:] = self._tau
+        self._result[:] = self._written
         return out
 
     def warm_up(self):
         """Load the cycle, or compile it without a library, so that no cycle waits for it."""
         self._compute = self._kernel.bind(*self._arguments, 0.0, self._q, self._v, self._tau)
+        self._read, self._written = memoryview(self._values), memoryview(self._tau)
 
     def damping_torque(self, state, out=None, *, rate=DAMPING_RATE):
         """
