@@ -248,9 +248,10 @@ CallbackReturn OperationalSpaceController::on_deactivate(const rclcpp_lifecycle:
   return CallbackReturn::SUCCESS;
 }
 
-CallbackReturn OperationalSpaceController::on_error(const rclcpp_lifecycle::State&) {
+// It is not configured any more, then.
+CallbackReturn OperationalSpaceController::on_error(const rclcpp_lifecycle::State& state) {
   release();
-  return CallbackReturn::SUCCESS;
+  return on_cleanup(state);
 }
 
 CallbackReturn OperationalSpaceController::on_cleanup(const rclcpp_lifecycle::State&) {
