@@ -94,15 +94,18 @@ def proximal_softness(threshold):
 
 
 @rare
-def prepare_level(problem, truncation, level, t, threshold):
-    """Truncate a level of the rows of tasks, so many, and write its softness."""
+def prepare_level(problem, truncation, level, t, threshold, regular):
+    """Truncate a level of the rows of tasks, so many, unless it is regular; write its softness."""
     first, last = problem.levels[level], problem.levels[level + 1]
     n = last - first
     bounds, scale = truncation.bounds, truncation.scale[first:last]
-    least = truncate_level(
-        problem.left, (0, first), scale, threshold, problem.softness[LASTING], bounds,
-        truncation.free[:t], truncation.factor, truncation.order, truncation.work)
-    problem.truncated[level] = least < threshold
+    if regular:
+        problem.softness[LASTING, first:last] = 0.0
+    else:
+        least = truncate_level(
+            problem.left, (0, first), scale, threshold, problem.softness[LASTING], bounds,
+            truncation.free[:t], truncation.factor, truncation.order, truncation.work)
+        problem.truncated[level] = least < threshold
     for i in range(n):
         own = proximal_softness(threshold)
         if problem.truncated[level]:
@@ -121,13 +124,16 @@ def prepare_tasks(data, t, resting):
     Write the rows of tasks; of levels that are nearly singular those of eigenvectors.
 
     These are those of what so many joints at rest at their limits leave of Λ⁻¹, in the metric A.
-    The stack's forces, those of the problem without bounds, are what to begin with.
+    The stack's forces, those of the problem without bounds, are what to begin with; where they have
+    found the eigenvalues of all levels large enough, no level is looked at again.
     """
+    regular = data.cycle.least_eigenvalue > 0.0
     problem, truncation, stack = (
         data.scratch.bounded.problem, data.scratch.bounded.truncation, data.results.stack)
     scale, product = truncation.scale, truncation.product
     compensation = data.scratch.bounded.applied.compensation
-    gather_tasks(data, t, resting)
+    if not regular:
+        gather_tasks(data, t, resting)
     for i in range(t):
         r = problem.task_rows[i]
         truncation.bounds[0, i] = truncation.bounds[1, i] = truncation.free[i] = 0.0
@@ -136,7 +142,8 @@ def prepare_tasks(data, t, resting):
     for level in range(problem.truncated.size):
         problem.truncated[level] = False
         if problem.levels[level] < problem.levels[level + 1]:
-            prepare_level(problem, truncation, level, t, threshold_of(data, level))
+            prepare_level(
+                problem, truncation, level, t, threshold_of(data, level), regular)
         if problem.truncated[level]:
             start_to_eigenvectors(problem.start, problem.vectors, scale, problem.levels[level],
                                   problem.levels[level + 1], product)

@@ -39,6 +39,7 @@ from opspace_control.control.problem.geometric_stiffness import (
 from opspace_control.control.problem.grip_efforts import correct_efforts, exert_reactions
 from opspace_control.control.problem.references import (
     REFERENCE,
+    evaluate_for_rows,
     find_posture_torques,
     write_effort_references,
 )
@@ -129,13 +130,14 @@ def solve_bounded_problem(data, tau):
     reducible = find_reducible_forces(data)
     t, corrections = select_rows(data), 0
     prepare_tasks(data, t, cycle.resting_count)
-    write_effort_references(data, reducible)
+    evaluated = write_effort_references(data, reducible)
     if cycle.stiffened:
         stiffen(data, count, t)
     count = add_active(data, count)
     if reducible:
         count = add_share_row(data, count)
     while True:
+        evaluated = evaluated or evaluate_for_rows(data, count)
         if count > 0 or cycle.stiffened:
             solve_rows(data, count, t, a_ref, False)
         else:  # the forces without bounds are the solution in the metric A

@@ -9,6 +9,7 @@ doc/explanation/developer_notes.md has all references with their equations.
 from opspace_control.compiled import rare
 from opspace_control.control.data import DEMANDED, RESIDUAL, WANTED
 from opspace_control.control.limits.contact_forces import decide_forces, write_singular_reactions
+from opspace_control.control.limits.kinds import FORCE_COMPONENT, JOINT_FORCE, quantity_of
 from opspace_control.control.problem.applied_forces import set_force_share
 from opspace_control.control.problem.effects import (
     find_efforts,
@@ -76,7 +77,12 @@ def find_effects_of_reducible(data):
 
 @rare
 def write_effort_references(data, reducible):
-    """Write the efforts of q̈_ref, and of q̈_null for the nominal problem, from ``tau_posture``."""
+    """
+    Write the efforts of q̈_ref, and of q̈_null for the nominal problem, from ``tau_posture``.
+
+    Those of q̈_ref wait for `evaluate_for_rows` unless forces may be reduced or links have inertia.
+    Returns whether they are written.
+    """
     cycle, bounded = data.cycle, data.scratch.bounded
     tau_posture, tau_null = bounded.tau_posture, bounded.tau_null
     for k in range(tau_null.size):
@@ -88,5 +94,17 @@ def write_effort_references(data, reducible):
         evaluate_reference(data, NOMINAL, tau_posture)
     if reducible:
         find_effects_of_reducible(data)
-    else:
+    elif cycle.stiffened:
         evaluate_reference(data, REFERENCE, tau_null)
+    return reducible or cycle.stiffened
+
+
+@rare
+def evaluate_for_rows(data, count):
+    """Evaluate q̈_ref if one of so many rows bounds an effort or a contact force; return whether."""
+    kind, found = data.scratch.bounded.bound_rows.kind, False
+    for w in range(count):
+        found = found or quantity_of(kind[w]) in (JOINT_FORCE, FORCE_COMPONENT)
+    if found:
+        evaluate_reference(data, REFERENCE, data.scratch.bounded.tau_null)
+    return found
