@@ -10,7 +10,7 @@ of the share of applied forces, and those of near pairs.
 
 import math
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.limits.contact_forces import contact_value, weight_of
 from opspace_control.control.limits.kinds import (
     ACCELERATION,
@@ -35,6 +35,9 @@ from opspace_control.control.limits.limit_law import is_limited
 from opspace_control.spatial.dense import dot_product
 
 ROUNDING = 1e-7  # in the unit of a bound: what passes it by less does not
+
+# Kinds of which the motion without bounds does not tell whether they are active.
+_UNTOLD = EFFORT, FORCE_SHARE, DISTANCE, PARTING
 
 # Effort limits below this, N m or N, such as that of a joint without a motor, are bounds of this
 # size: the two bounds of an effort must differ. The cut makes it the limit itself.
@@ -166,21 +169,34 @@ def any_is_passed(data, kind, a, tau):
 
 
 @inlined
-def any_active_is_there(data):
-    """Return whether a bound that was active in the last problem is there at this cycle."""
+def any_active(data):
+    """Return whether a bound was active in the last problem."""
     active = 0
     for number in range(data.memory.bound_active.size):
         active += data.memory.bound_active[number] != 0
-    if active > 0:
-        for kind in range(ALL_KINDS):
-            for k in range(count_bounds(data, kind)):
-                if data.memory.bound_active[bound_number(data, kind, k)] != 0 and is_there(
-                        data, kind, k):
-                    return True
+    return active > 0
+
+
+@rare
+def any_active_counts(data):
+    """
+    Return whether a bound of the last problem's active set may be active though none is passed.
+
+    A motion without bounds that passes none is the solution with them, but for what it does not
+    tell: efforts, which are not known yet, the share of forces, distances, which also bound what a
+    moving world does next, what joints rest at where directions are singular, and the inertias that
+    links of robots without passive joints may have.
+    """
+    of_all = data.cycle.singular_active or not data.cycle.has_passive
+    for kind in range(ALL_KINDS):
+        for k in range(count_bounds(data, kind) if of_all or kind in _UNTOLD else 0):
+            if data.memory.bound_active[bound_number(data, kind, k)] != 0 and is_there(
+                    data, kind, k):
+                return True
     return False
 
 
-@inlined
+@called
 def any_motion_passes(data, a):
     """Return whether an acceleration passes a bound, of `MOTION` on one side or `BRAKING`."""
     passed = 0
@@ -205,10 +221,10 @@ _any_other_passes = any_passes(
     [kind for kind in range(ALL_KINDS) if kind not in (EFFORT, MOTION, BRAKING)])
 
 
-@inlined
-def any_bound_passes(data, a, tau):
-    """Return whether a bound is passed, but for those of efforts: `any_effort_passes`."""
-    return any_motion_passes(data, a) or _any_other_passes(data, a, tau)
+@called
+def any_other_passes(data, a, tau):
+    """Return whether a bound is passed that is none of a joint's effort or acceleration."""
+    return _any_other_passes(data, a, tau)
 
 
 @called

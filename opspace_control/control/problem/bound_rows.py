@@ -2,17 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows of bounds in a cycle: what they bound, and which of them the problem has."""
 
-from opspace_control.compiled import rare
+from opspace_control.compiled import inlined, rare
 from opspace_control.control.limits.bounds import (
-    any_bound_passes,
     any_effort_passes,
+    any_motion_passes,
+    any_other_passes,
     bound_number,
     count_bounds,
     is_passed,
     is_there,
 )
 from opspace_control.control.limits.contact_forces import add_internal, write_direction
-from opspace_control.control.limits.kinds import ALL_KINDS, FORCE_SHARE, PARTING, RESTING_KINDS
+from opspace_control.control.limits.kinds import (
+    ALL_KINDS,
+    BRAKING,
+    EFFORT,
+    FORCE_SHARE,
+    MOTION,
+    PARTING,
+    RESTING_KINDS,
+)
 from opspace_control.control.problem.applied_forces import couple_force_share, find_inverse_cost
 from opspace_control.control.problem.row_projection import (
     couple_row,
@@ -95,6 +104,14 @@ def add_active(data, count):
     return count
 
 
+@inlined
+def may_pass(kind, efforts, motion, other):
+    """Return of bounds of efforts, of joints' accelerations and of all else what a kind is of."""
+    if kind == EFFORT:
+        return efforts
+    return motion if kind in (MOTION, BRAKING) else other
+
+
 @rare
 def add_violated(data, count, a, tau):
     """
@@ -103,12 +120,32 @@ def add_violated(data, count, a, tau):
     ``a`` and ``tau`` (nv,) are accelerations and joint forces.
     """
     index = data.scratch.bounded.bound_rows.index
-    if not (any_effort_passes(data, tau) or any_bound_passes(data, a, tau)):
+    efforts, motion, other = (
+        any_effort_passes(data, tau), any_motion_passes(data, a), any_other_passes(data, a, tau))
+    if not (efforts or motion or other):
         return count
     for kind in range(ALL_KINDS):
-        for k in range(count_bounds(data, kind)):
-            if index[bound_number(data, kind, k)] < 0 and is_passed(data, kind, k, a, tau):
-                count = add_row(data, count, k, kind)
+        if may_pass(kind, efforts, motion, other):
+            for k in range(count_bounds(data, kind)):
+                if index[bound_number(data, kind, k)] < 0 and is_passed(data, kind, k, a, tau):
+                    count = add_row(data, count, k, kind)
+    return count
+
+
+@rare
+def add_first(data, count, reducible, passed, tau):
+    """
+    Add the rows that the first solution has beside those of joints at rest; return the count.
+
+    They are those of active bounds, and of the share of forces that are ``reducible``. Where there
+    is none that solution would be the motion without bounds. If it has ``passed`` some, their rows
+    are added at once: ``a_task`` and the contact forces are of this motion, and ``tau`` (nv,) is 0.
+    """
+    count = add_active(data, count)
+    if reducible:
+        count = add_share_row(data, count)
+    if count == 0 and passed:
+        count = add_violated(data, count, data.results.a_task, tau)
     return count
 
 

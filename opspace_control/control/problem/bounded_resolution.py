@@ -4,15 +4,20 @@
 The prioritised problem of a cycle, solved where the motion without bounds passes a limit.
 
 Rows of bounds are generated as needed: first those of joints at rest at their limits, those that
-were active in the last cycle, and that of the share of applied forces, then all that a solution
-violates. Rows are only added, so the iteration ends. References of motion and efforts are in
-doc/explanation/developer_notes.md.
+were active in the last cycle, and that of the share of applied forces, or where there are none,
+those that the motion without bounds passes; then all that a solution passes. Rows are only added,
+so the iteration ends. References of motion and efforts are in doc/explanation/developer_notes.md.
 """
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.elimination import moving_forces
 from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WANTED
-from opspace_control.control.limits.bounds import any_active_is_there, any_bound_passes
+from opspace_control.control.limits.bounds import (
+    any_active,
+    any_active_counts,
+    any_motion_passes,
+    any_other_passes,
+)
 from opspace_control.control.limits.contact_forces import decide_forces, exert_internal
 from opspace_control.control.problem.applied_forces import find_reducible_forces
 from opspace_control.control.problem.assembly import (
@@ -23,9 +28,8 @@ from opspace_control.control.problem.assembly import (
     write_matrix,
 )
 from opspace_control.control.problem.bound_rows import (
-    add_active,
     add_bound_forces,
-    add_share_row,
+    add_first,
     add_violated,
     begin_rows,
 )
@@ -46,6 +50,7 @@ from opspace_control.control.problem.references import (
 from opspace_control.control.problem.resting import write_reference
 from opspace_control.control.problem.solution import (
     exceeds_residual,
+    forget_active,
     read_forces,
     record_active,
     record_active_sides,
@@ -113,12 +118,14 @@ def solve_nominal_problem(data, count, t):
 
 
 @rare
-def solve_bounded_problem(data, tau):
+def solve_bounded_problem(data, passed, tau):
     """
     Solve the problem of bounds and tasks; write forces of the stack and of bounds.
 
     ``FORCE`` and ``REACTION`` are relative to q̈_ref then. ``a_task`` (nv,) receives how active
-    joints accelerate, ``tau`` (nv,) is scratch. Effort limits take part where `LIMIT.determined`.
+    joints accelerate; where bounds are ``passed`` without the problem it has the acceleration that
+    does, and ``tau`` (nv,) is 0. Else tau is scratch. Effort limits take part where
+    `LIMIT.determined`.
     """
     cycle, robot, bounded = data.cycle, data.robot, data.scratch.bounded
     nodes, states, stack = robot.nodes, robot.states, data.results.stack
@@ -133,9 +140,8 @@ def solve_bounded_problem(data, tau):
     evaluated = write_effort_references(data, reducible)
     if cycle.stiffened:
         stiffen(data, count, t)
-    count = add_active(data, count)
-    if reducible:
-        count = add_share_row(data, count)
+    count = add_first(
+        data, count, reducible, passed and not (evaluated or cycle.singular_active), tau)
     while True:
         evaluated = evaluated or evaluate_for_rows(data, count)
         if count > 0 or cycle.stiffened:
@@ -198,13 +204,13 @@ def respond_to_stack(data):
 
 
 @rare
-def resolve_bounded(data, tau):
+def resolve_bounded(data, passed, tau):
     """
-    Solve the problem with bounds; ``tau`` (nv,) is scratch.
+    Solve the problem with bounds; for ``passed`` and ``tau`` (nv,) see `solve_bounded_problem`.
 
     Afterwards ``FORCE`` and ``REACTION`` are relative to q̈_null, complete but for grips.
     """
-    solve_bounded_problem(data, tau)
+    solve_bounded_problem(data, passed, tau)
     if data.demand.constraints.size > 0 and not (
             data.cycle.has_passive or data.cycle.forces_decided):
         exert_reactions(data)
@@ -233,7 +239,7 @@ def resolve_within_efforts(data, tau):
     """Solve the problem where efforts alone pass limits; `move_joints_by_forces` follows anew."""
     restore_loads(data.robot.nodes, data.robot.states, data.cycle.gravity[:], data.v,
                   data.results.a_null)
-    resolve_bounded(data, tau)
+    resolve_bounded(data, False, tau)
 
 
 @inlined
@@ -246,7 +252,13 @@ def resolve_within_bounds(data, any_resting, tau):
     if data.cycle.forces_decided:
         decide_forces(data, 0, False)
     a = data.results.a_task  # efforts are not known yet
-    if any_resting or any_active_is_there(data) or any_bound_passes(data, a, a):
-        resolve_bounded(data, tau)
-    elif data.cycle.forces_decided:
+    motion, other = any_motion_passes(data, a), any_other_passes(data, a, a)
+    active = any_active(data)
+    if any_resting or motion or other or (active and any_active_counts(data)):
+        tau[:] = 0.0
+        resolve_bounded(data, motion or other, tau)
+        return
+    if active:
+        forget_active(data)
+    if data.cycle.forces_decided:
         exert_internal(data.scratch.bounded.contacts, stack[FORCE], stack[REACTION])

@@ -139,6 +139,13 @@ def record_active_sides(data, count):
 
 
 @rare
+def forget_active(data):
+    """Record that no bound is active, for the motion without bounds passes none."""
+    record_active(data, 0)
+    record_active_sides(data, 0)
+
+
+@rare
 def read_forces(data, count):
     """Write the multipliers of the solved problem: of bounds, and the stack's forces of tasks."""
     problem, bound_rows, stack = data.scratch.bounded.problem, data.scratch.bounded.bound_rows, (
