@@ -61,6 +61,7 @@ class Kernel(Compiled):
         Return a function of the numbers among these arguments, which calls it with the same arrays.
 
         That takes a fraction of the time of a call with all arguments, whose kinds are looked at.
+        Its ``take`` takes numbers, and ``repeat`` calls with them, in less time again.
         Of several processes that have no library, one compiles the kernel and the others load it.
         """
         if library.is_there():

@@ -171,18 +171,21 @@ def bound(entry, table, places, arguments):
     """
     Return a function of the numbers at these places, which calls with this table.
 
-    The places follow each other: all numbers are written at once, in half of the time.
+    Its ``take`` takes numbers, and its ``repeat`` calls with those taken last. The places follow
+    each other: all numbers are written at once, in half of the time.
     """
     first, count = (places or [0])[0], len(places)
     if places != [*range(first, first + count)]:
         raise ValueError('Between the numbers of a bound kernel there is another argument.')
     write, address = struct.Struct(f'{count}d').pack_into, ctypes.c_void_p(
         ctypes.addressof(table))
-    offset = _NUMBERS.size * first
+    take = functools.partial(write, table, _NUMBERS.size * first)
+    repeat = functools.partial(entry, address)
+    repeat.arguments = arguments  # their memory is needed
 
     def call(*numbers):
-        write(table, offset, *numbers)
-        return entry(address)
+        take(*numbers)
+        return repeat()
 
-    call.arguments = arguments  # their memory is needed
+    call.take, call.repeat = take, repeat
     return call

@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 from lockstep import LockStep
 
-from opspace_control import JerkLimits, OrientationTask, PoseTask, PositionTask, TaskError
+from opspace_control import (
+    JerkLimits,
+    OperationalSpaceController,
+    OrientationTask,
+    PoseTask,
+    PositionTask,
+    RobotModel,
+    RobotState,
+    TaskError,
+)
 from opspace_control.share import share_directory
 from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 
@@ -215,3 +224,34 @@ def test_a_robot_follows_a_goal_that_is_sent_elsewhere_on_the_way():
     assert np.linalg.norm(np.ptp(course.paths[:, 0], axis=0)) > 0.1
     assert np.linalg.norm(course.errors[-1, 0, [0, 2]]) < 1e-4
     assert abs(np.diff(course.efforts, axis=0)).max() < 0.4  # N m; at once it would be 60
+
+
+@pytest.mark.parametrize('warm', [False, True])
+def test_a_controller_counts_time_and_plans_what_travels(warm):
+    """Limits may come and go, times of cycles may change, and the kernel be bound anew."""
+    model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
+    controller = OperationalSpaceController(model, [PoseTask('l_hand')])
+    state, tau = RobotState(model, model.neutral(), np.zeros(model.nv)), np.empty(model.nv)
+    task, = controller.tasks.values()
+    controller.compute_torque(state, tau, dt=DT)
+    alone = Trip(PoseTask('l_hand'))
+    start = pose(task.pose[:3])
+    start[:3, :3] = task._record['R']
+    record = alone.see(start[:3, 3], start[:3, :3])
+    record['target_p'], record['target_R'] = record['p'], record['R']
+    goal = start + pose((0.0, 0.1, 0.0)) - np.eye(4)
+    task.trajectory = alone.task.trajectory
+    for each in (task, alone.task):
+        each.set_target(goal)
+    for k in range(100):
+        dt = DT if k % 10 else 3.0 * DT
+        alone.task.advance_target(dt)
+        if warm:
+            controller.warm_up()
+        controller.compute_torque(state, tau, dt=dt)
+        np.testing.assert_allclose(task._record['target_p'], alone.task._record['target_p'],
+                                   rtol=0.0, atol=1e-12)
+    assert 0.001 < np.linalg.norm(task._record['target_p'] - start[:3, 3]) < 0.1
+    task.trajectory = None
+    controller.compute_torque(state, tau, dt=DT)
+    np.testing.assert_allclose(task._record['target_p'], goal[:3, 3], atol=1e-12)

@@ -115,7 +115,8 @@ def bound(compiled, arguments):
     """
     Compile for these arguments; return a function of the numbers among them.
 
-    It calls the machine code's own entry, which skips Numba's look-up of argument types.
+    It calls the machine code's own entry, which skips Numba's look-up of argument types; ``take``
+    and ``repeat`` are those of `library.bound`.
     """
     signature = tuple(typeof(argument) for argument in arguments)
     compiled.compile(signature)
@@ -123,9 +124,16 @@ def bound(compiled, arguments):
     given = list(arguments)
     places = [k for k, argument in enumerate(arguments) if isinstance(argument, float)]
 
-    def call(*numbers):
+    def take(*numbers):
         for place, number in zip(places, numbers, strict=True):
             given[place] = number
+
+    def repeat():
         return entry(*given)
 
+    def call(*numbers):
+        take(*numbers)
+        return repeat()
+
+    call.take, call.repeat = take, repeat
     return call

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operational-space controller of a branching robot."""
 
-import math
 from types import MappingProxyType
 
 import numpy as np
@@ -134,6 +133,9 @@ class OperationalSpaceController(ControllerState):
         joint_records = bind_joints(groups, model)
         records, sensors, sensor_records = bind_tasks(operational, model)
         self._pose_tasks = [task for task in operational if isinstance(task, PoseTask)]
+        for task in self._pose_tasks:
+            task.on_trajectory = self._find_planned
+        self._find_planned()
         self.model = model
         self.posture = posture
         self.tasks = MappingProxyType({task.name: task for task in tasks})
@@ -181,7 +183,7 @@ class OperationalSpaceController(ControllerState):
         self._q, self._v = self._values[:model.nq], self._values[model.nq:]
         self._q[:] = model.neutral()
         # Those of the last cycle, which have been checked; at first none that a user could give.
-        self._state = self._out = object()
+        self._state = self._out = self._dt = object()
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
         """
@@ -206,28 +208,40 @@ class OperationalSpaceController(ControllerState):
             N·m or N, in the order of ``model.dof_names``; exactly 0.0 at passive and locked joints.
 
         """
+        if (state is not self._state or out is not self._out or dt is not self._dt
+                or self._compute is None):
+            out = self._prepare(state, out, dt)
+        for task in self._planned:
+            task.plan_target(dt)
+        self._read[:] = self._given  # copied in a third of the time that arrays take
+        self._compute.repeat()
+        self._result[:] = self._written
+        return out
+
+    def _prepare(self, state, out, dt):
+        """Check what differs from the last cycle; return where the result goes."""
         if state is not self._state:
             check_state(self.model, state, ControlError)
             self._state, self._given = state, memoryview(state.values)
         if out is None or out is not self._out:
             out = self._out = result_for(self.model, out)
             self._result = memoryview(out)
-        if not (type(dt) is float and 0.0 <= dt < math.inf):
-            check_time(dt, ControlError)
+        check_time(dt, ControlError)
         if self._compute is None:
             self.warm_up()
-        for task in self._pose_tasks:
-            if task._generator:
-                task.plan_target(dt)
-        self._read[:] = self._given  # copied in a third of the time that arrays take
-        self._compute(dt)
-        self._result[:] = self._written
+        self._compute.take(dt)
+        self._dt = float(dt)  # the same object, unless it is no float
         return out
 
     def warm_up(self):
         """Load the cycle, or compile it without a library, so that no cycle waits for it."""
         self._compute = self._kernel.bind(*self._arguments, 0.0, self._q, self._v, self._tau)
         self._read, self._written = memoryview(self._values), memoryview(self._tau)
+        self._dt = object()  # none that has been taken
+
+    def _find_planned(self):
+        """Find the tasks whose goals travel: the others take no time of a cycle."""
+        self._planned = [task for task in self._pose_tasks if task.trajectory]
 
     def damping_torque(self, state, out=None, *, rate=DAMPING_RATE):
         """

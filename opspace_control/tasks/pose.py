@@ -79,6 +79,7 @@ class PoseTask(OperationalTask):
                  max_angular_velocity=np.inf, impedance=None, mode=None, trajectory=None,
                  **specification):
         self._generator = None
+        self.on_trajectory = None  # a controller's, called where ``trajectory`` changes
         super().__init__(frame, **specification)
         self.trajectory = trajectory
         self.mode = MODES[impedance is not None] if mode is None else mode
@@ -208,6 +209,11 @@ class PoseTask(OperationalTask):
 
     @trajectory.setter
     def trajectory(self, limits):
+        self._set_trajectory(limits)
+        if self.on_trajectory:
+            self.on_trajectory()
+
+    def _set_trajectory(self, limits):
         before = destination_of(self._record)
         if limits is None:
             self._generator = None
