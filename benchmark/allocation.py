@@ -2,34 +2,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often a cycle goes from Python to compiled code."""
 
-import sys
+from unittest import mock
 
 from contest import Contest
 from figures import Figure, Spread
 
-from opspace_control import library
 from opspace_control.cli.robots import demo_robot
+from opspace_control.compiled import Kernel
 
 
 def measure():
     """Return the figures of the dual-arm robot."""
-    robot = demo_robot('dual_arm')
-    function, inputs = Contest.set_up(robot.path().read_text(), robot.hands, robot.start).ours()
     return [Figure('allocation.entries', 'Times that a cycle goes from Python to compiled code',
-                   Spread.of(_entries(function, inputs[0])), 1.0)]
+                   Spread.of(_entries(demo_robot('dual_arm'))), 1.0)]
 
 
-def _entries(function, arguments):
-    """Return how many functions of the library Python calls."""
+def _entries(robot):
+    """Return how many functions of the library Python calls in a cycle after the first."""
+    count, find = 0, Kernel.find
+
+    def counting(kernel, arguments):
+        entry, table, places = find(kernel, arguments)
+
+        def enter(address):
+            nonlocal count
+            count += 1
+            return entry(address)
+
+        return enter, table, places
+
+    with mock.patch.object(Kernel, 'find', counting):
+        function, inputs = Contest.set_up(
+            robot.path().read_text(), robot.hands, robot.start).ours()
+        function(*inputs[0])
     count = 0
-
-    def watch(frame, event, _argument):
-        nonlocal count
-        count += event == 'call' and frame.f_code.co_filename == library.__file__
-
-    sys.setprofile(watch)
-    try:
-        function(*arguments)
-    finally:
-        sys.setprofile(None)
+    function(*inputs[0])
     return count
