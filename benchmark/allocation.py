@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often a cycle goes from Python to compiled code."""
 
+from contextlib import contextmanager
 from unittest import mock
 
 from contest import Contest
@@ -13,28 +14,35 @@ from opspace_control.compiled import Kernel
 
 def measure():
     """Return the figures of the dual-arm robot."""
-    return [Figure('allocation.entries', 'Times that a cycle goes from Python to compiled code',
-                   Spread.of(_entries(demo_robot('dual_arm'))), 1.0)]
-
-
-def _entries(robot):
-    """Return how many functions of the library Python calls in a cycle after the first."""
-    count, find = 0, Kernel.find
-
-    def counting(kernel, arguments):
-        entry, table, places = find(kernel, arguments)
-
-        def enter(address):
-            nonlocal count
-            count += 1
-            return entry(address)
-
-        return enter, table, places
-
-    with mock.patch.object(Kernel, 'find', counting):
+    robot = demo_robot('dual_arm')
+    with entries() as entered:
         function, inputs = Contest.set_up(
             robot.path().read_text(), robot.hands, robot.start).ours()
+        function(*inputs[0])  # binds the kernel
+        entered.clear()
         function(*inputs[0])
-    count = 0
-    function(*inputs[0])
-    return count
+    return [Figure('allocation.entries', 'Times that a cycle goes from Python to compiled code',
+                   Spread.of(len(entered)), 1.0)]
+
+
+@contextmanager
+def entries():
+    """Yield a list of the names of kernels that Python enters, of those bound or called within."""
+    entered, bind, call = [], Kernel.bind, Kernel.__call__
+
+    def noted(kernel, function):
+        def enter(*arguments):
+            entered.append(kernel.name.rpartition('.')[2])
+            return function(*arguments)
+        return enter
+
+    def bound(kernel, *arguments):
+        function = bind(kernel, *arguments)
+        enter = noted(kernel, function)
+        enter.take, enter.repeat = function.take, noted(kernel, function.repeat)
+        return enter
+
+    with mock.patch.object(Kernel, 'bind', bound), mock.patch.object(
+            Kernel, '__call__', lambda kernel, *arguments: noted(
+                kernel, lambda *each: call(kernel, *each))(*arguments)):
+        yield entered

@@ -92,7 +92,7 @@ def zeros_together(kinds):
 
 def nan_filled(shape, dtype=np.float64):
     """Return an array of NaN, so that an element that a recursion fails to write is detected."""
-    array, = zeros_together([(np.atleast_1d(shape).tolist(), dtype)])
+    array = np.zeros(shape, dtype)
     array.reshape(-1).view(np.float64)[:] = np.nan
     return array
 
