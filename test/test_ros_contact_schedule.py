@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""A gait of another node: contacts by a schedule, goals of trunk and feet on their topics."""
+"""A gait of another node: contacts by a schedule, their bounds and all goals on topics."""
 
 import array
 from functools import cache
@@ -12,11 +12,13 @@ pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 import ros_nodes
-from geometry_msgs.msg import AccelStamped, PoseStamped, TwistStamped
+from geometry_msgs.msg import AccelStamped, PoseStamped, TwistStamped, Vector3, Vector3Stamped
 from legged_nodes import Legged, given
 from ros_nodes import CONTROLLER
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from visualization_msgs.msg import MarkerArray
 
 from opspace_control import RobotState
 from opspace_control.cli.robots import demo_robot
@@ -25,6 +27,7 @@ from opspace_control.locomotion.trunk import VELOCITY
 from opspace_control.ros.middleware.conversions import fill_message, time_message
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.robot import make_controller
+from opspace_control.ros.topics.contact_markers import CONES
 
 PERIOD, AHEAD = 0.004, 0.002  # s, of the planner, and from a message to the change it tells of
 ROBOT = demo_robot('go2')
@@ -127,6 +130,69 @@ def test_hold_leaves_the_contacts_to_the_other_gait(robot):
     assert robot.tilt < 0.1 and robot.position[2] == pytest.approx(0.34, abs=0.02)
     planner.locomotion.gait = 'stand'
     planner.run(0.5)
+
+
+FOOT = f'{CONTROLLER}/FL_foot'
+
+
+def send(robot, kind, topic, *messages):
+    """Send messages of a contact, one after the other, and go on."""
+    publisher = robot.network.publisher(kind, f'{FOOT}/{topic}')
+    robot.network.expect(publisher.get_subscription_count)
+    for message in messages:
+        publisher.publish(message)
+        robot.network.spin(0.05)
+        robot.run(0.1)
+
+
+def normal(*vector, frame=''):
+    message = Vector3Stamped(vector=Vector3(**dict(zip('xyz', vector, strict=True))))
+    message.header.frame_id = frame
+    return message
+
+
+def bounds(*numbers):
+    return Float64MultiArray(data=numbers)
+
+
+def test_bounds_of_a_contact_come_on_topics(robot):
+    """A foot bears no more than it is allowed; its cone has the friction and the normal told."""
+    states = robot.network.listen(JointState, f'{CONTROLLER}/contact_state')
+    shown = robot.network.listen(MarkerArray, f'{CONTROLLER}/markers')
+    robot.run(0.2)
+    assert states[-1].effort[0] > 30.0
+    send(robot, Float64MultiArray, 'bounds', bounds(0.4, 5.0, 20.0))
+    send(robot, Vector3Stamped, 'normal', normal(2.0, 0.0, 0.2, frame='FL_foot'),
+         normal(0.0, 0.2, 2.0))
+    loads = [list(message.effort) for message in states[-20:]]
+    assert np.max(loads, axis=0)[0] < 20.0 + 1e-6 < np.min(loads, axis=0)[1]
+    assert np.sum(loads, axis=1).mean() == pytest.approx(16.1 * 9.81, rel=0.05)
+    cone = next(one for one in shown[-1].markers if one.ns == CONES and one.id == 0)
+    points = np.array([[point.x, point.y, point.z] for point in cone.points])
+    rays = (points - points[0])[1:24:2]
+    axis = rays.mean(axis=0) / np.linalg.norm(rays.mean(axis=0))
+    np.testing.assert_allclose(axis, np.array([0.0, 0.1, 1.0]) / np.hypot(0.1, 1.0), atol=1e-6)
+    along = rays @ axis
+    np.testing.assert_allclose(
+        np.linalg.norm(rays - along[:, None] * axis, axis=1), 0.4 * along, rtol=1e-6)
+    send(robot, Float64MultiArray, 'bounds', bounds(0.7, 0.0, 0.0))
+    send(robot, Vector3Stamped, 'normal', normal(0.0, 0.0, 1.0))
+    assert states[-1].effort[0] > 30.0 and robot.tilt < 0.05
+
+
+@pytest.mark.parametrize(('kind', 'topic', 'message', 'match'), [
+    (Float64MultiArray, 'bounds', bounds(0.4, 5.0), '[0.4, 5.0] cannot be used'),
+    (Float64MultiArray, 'bounds', bounds(-1.0), 'friction = -1'),
+    (Float64MultiArray, 'bounds', bounds(0.5, 9.0, 3.0), 'the greatest above it'),
+    (Vector3Stamped, 'normal', normal(0.0, 0.0, 0.0), 'not all zero'),
+    (Vector3Stamped, 'normal', normal(0.0, 0.0, 1.0, frame='hoof'), "no frame 'hoof'")])
+def test_bounds_that_cannot_be_used_are_refused(robot, kind, topic, message, match):
+    """A reason is told once a second."""
+    for _ in range(20):
+        if robot.said(match):
+            break
+        send(robot, kind, topic, message)
+    assert robot.said(match)
 
 
 def test_schedules_that_cannot_be_used_are_refused(robot):

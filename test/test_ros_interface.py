@@ -33,6 +33,8 @@ SUBSCRIBED = {
     f'{NAMESPACE}/joint_states': ('sensor_msgs/msg/JointState', BEST_EFFORT),
     f'{OWN}/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/contact_schedule': ('trajectory_msgs/msg/JointTrajectory', RELIABLE),
+    f'{OWN}/heel/normal': ('geometry_msgs/msg/Vector3Stamped', RELIABLE),
+    f'{OWN}/heel/bounds': ('std_msgs/msg/Float64MultiArray', RELIABLE),
     f'{OWN}/joint_trajectory': ('trajectory_msgs/msg/JointTrajectory', RELIABLE),
     f'{OWN}/wrist/wrench': ('geometry_msgs/msg/WrenchStamped', BEST_EFFORT),
     f'{OWN}/neck/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),

@@ -72,6 +72,13 @@ CONTROLLER = (
         'with position 1 are engaged and those with position 0 disengaged, without a ramp. It '
         'replaces what earlier messages schedule for these contacts. For gaits of other nodes: '
         'with `legs.feet` and `legs.gait` external.'),
+    Topic('in', '~/<contact>/normal', 'geometry_msgs/Vector3Stamped',
+        'Direction away from the ground, of any length, in the axes of `frame_id`, as that of a '
+        'goal. It replaces the value of the parameter `<contact>.normal` until this is set anew. '
+        'With `legs.feet` the gait sets it, unless `legs.gait` is external.'),
+    Topic('in', '~/<contact>/bounds', 'std_msgs/Float64MultiArray',
+        'The friction alone, or friction, least and greatest normal force, N; 0 for any greatest '
+        'force. They replace the values of the parameters likewise.'),
     Topic('out', 'effort_controller/commands', _COMMANDS,
         "Efforts, N·m or N, in the order of the effort controller's joints.", 'command_topic'),
     Topic('in', '~/collision_objects', 'visualization_msgs/MarkerArray',

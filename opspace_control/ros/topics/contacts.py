@@ -1,10 +1,15 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Contacts of the controller node: a schedule on a topic, their state, markers of their forces."""
+"""Contacts of the controller node: their schedule, ground and bounds on topics, their state."""
+
+from functools import partial
 
 import numpy as np
+from geometry_msgs.msg import Vector3Stamped
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from opspace_control.control.constraints.contact import Contact
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import times_from_start
@@ -92,6 +97,42 @@ class ContactSchedule(Part):
         return [(start + round(1e9 * time), name, bool(engaged))
                 for time, row in zip(times, rows, strict=True)
                 for name, engaged in zip(names, row, strict=True)]
+
+
+class ContactBounds(Part):
+    """
+    ``~/<contact>/normal`` and ``~/<contact>/bounds``: what bounds the force of each contact.
+
+    ``normal``, a Vector3Stamped, points away from the ground, in a frame of ``frames``; a gait of
+    ``legs`` sets it by itself. ``bounds`` are the friction or, after it, the least and the greatest
+    normal force too, N; 0 is any. They act as the parameters of these names: the last one counts.
+    """
+
+    def __init__(self, frames, legs, *common):
+        super().__init__(*common)
+        self._frames, self._legs = frames, legs
+        for contact in contacts_of(self._controller):
+            self._endpoints.listen(Vector3Stamped, f'~/{contact.name}/normal',
+                                   partial(self._on_normal, contact), RELIABLE)
+            self._endpoints.listen(Float64MultiArray, f'~/{contact.name}/bounds',
+                                   partial(self._on_bounds, contact), RELIABLE)
+
+    def _on_normal(self, contact, message):
+        with self._refusing(f"A normal of '{contact.name}'"):
+            self._legs.check_free(contact.name)
+            vector, R = message.vector, self._frames.in_base(message.header.frame_id)[:3, :3]
+            contact.normal = R @ [vector.x, vector.y, vector.z]
+
+    def _on_bounds(self, contact, message):
+        data = message.data.tolist()
+        with self._refusing(f"A bound of '{contact.name}'"):
+            if len(data) not in (1, 3):
+                raise RosInterfaceError(
+                    f'{data} cannot be used.', value=data, cure='Send the friction or, after it, '
+                    'the least and the greatest normal force, N, too.')
+            bounds = (data[1], data[2] or np.inf) if len(data) == 3 else contact.normal_force
+            Contact(contact.name, friction=data[0], normal_force=bounds)  # or none is changed
+            contact.friction, contact.normal_force = data[0], bounds
 
 
 def slip_velocity(controller, contact, state):

@@ -11,7 +11,11 @@ from opspace_control.ros.middleware.endpoints import Feedback, Part
 from opspace_control.ros.topics.collision_markers import CollisionMarkers
 from opspace_control.ros.topics.collision_objects import CollisionObjects
 from opspace_control.ros.topics.contact_markers import ContactMarkers
-from opspace_control.ros.topics.contacts import ContactSchedule, add_contact_state
+from opspace_control.ros.topics.contacts import (
+    ContactBounds,
+    ContactSchedule,
+    add_contact_state,
+)
 from opspace_control.ros.topics.diagnostics import Diagnostics, UnreachedGoals
 from opspace_control.ros.topics.external_effort import ExternalEffort
 from opspace_control.ros.topics.feedback import add_joint_efforts, add_markers, add_task_topics
@@ -45,6 +49,7 @@ class Interface(Part):
         self._legs = Legs(parameters, *common)
         self._goals.check_free = self._grasps.check_free = self._legs.check_free
         self._schedule = ContactSchedule(self._goals, self._legs, *common)
+        ContactBounds(self._frames, self._legs, *common)
         self.collision = CollisionObjects(self._frames, *common)
         self._unreached = UnreachedGoals(*common)
         Diagnostics(*common).facts.extend(
