@@ -11,9 +11,6 @@ doc/measurements/legged_robots.md. Robot and controller are in lock-step, noise 
 import argparse
 import inspect
 import itertools
-import math
-import os
-import traceback
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,25 +18,15 @@ from pathlib import Path
 import mujoco
 import numpy as np
 from figures import put_into
+from legged_disturbances import measure_disturbances, started
 
 from opspace_control.cli.showcase.legged_scene import FRICTION, LeggedScene, tilt
 from opspace_control.locomotion import Stepping, legged_tasks
-from opspace_control.simulation import Box
 
 SECONDS = 3.0             # of a course, unless it says otherwise
-SETTLE = 0.8              # s, after the command is reached
-SHOVE, SIDES = 0.5, 8     # m/s, number of directions
-AFTER = 2.0               # s, from a shove until the robot counts as standing
-SHOVED_AT = 0.0, 2.0      # m/s
-TERRAIN_AT = 0.5, 1.5     # m/s
-SLOPE = math.radians(5.0)
-STEPS = (1.0, 1.6), (2.2, 2.9), (3.2, 3.6)  # m, where they begin and end
-STEP_HEIGHT = 0.03        # m
-FAR = 4.0                 # m, what is to be covered on slopes and steps
 PROCESSES = 2
 _SPEEDS = slice(2, 5)     # of the reports: ahead, to the left, yaw
 _SPEED, _EFFORT = 5, 6
-_FELL = 2                 # status of a process whose robot has fallen
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'legged_robots.md'
 
 
@@ -96,7 +83,6 @@ CONSTANTS = {name: value for name, value in _STEPPING.items()
              if name not in {'acceleration', 'rise_rate'}} | {
     name: gain.default for name, gain in inspect.signature(legged_tasks).parameters.items()
     if gain.kind == gain.KEYWORD_ONLY}
-TROTS = tuple(itertools.product(('b1', 'go2'), ('trot', 'running_trot')))
 
 
 @dataclass(frozen=True)
@@ -108,15 +94,6 @@ class Outcome:
     joint_speed: float  # the greatest of any joint, in parts of its limit
     effort: float       # likewise
     fallen: bool
-
-
-def started(scene, gait, command):
-    """Let a robot go in a gait, until the velocity has settled at the command."""
-    scene.run(0.2)
-    scene.locomotion.gait = gait
-    scene.run(0.4)
-    scene.locomotion.command(*command)
-    scene.run(max(map(abs, command)) / scene.locomotion.stepping.acceleration + SETTLE)
 
 
 def go(course):
@@ -136,73 +113,6 @@ def go(course):
                    reports[:, _SPEED].max(), reports[:, _EFFORT].max(), scene.fallen)
 
 
-def stands_after(scene, size, side):
-    """
-    Return whether a robot does not fall if it is shoved, m/s, from a side, a number below SIDES.
-
-    That happens in a fork of the process: the scene stays as it is. An OSError tells that the fork
-    ended otherwise.
-    """
-    fork = os.fork()
-    if fork == 0:
-        try:
-            angle = 2.0 * math.pi * side / SIDES
-            scene.shove(size * math.cos(angle), size * math.sin(angle))
-            scene.run(AFTER)
-            os._exit(_FELL if scene.fallen else 0)
-        except Exception:
-            traceback.print_exc()
-        finally:
-            os._exit(1)
-    code = os.waitstatus_to_exitcode(os.waitpid(fork, 0)[1])
-    if code not in (0, _FELL):
-        raise OSError(f'A shove of {size} m/s from side {side} ended with {code}.')
-    return code == 0
-
-
-def stands_after_each(scene, sizes):
-    """Return the sides from which shoves are withstood, {size: [bool]}, each at another phase."""
-    seen = {size: [] for size in sizes}
-    for side in range(SIDES):
-        for size in sizes:
-            seen[size].append(stands_after(scene, size, side))
-        scene.run(0.03)
-    return seen
-
-
-def withstood(robot, gait, speed):
-    """Return for each side whether a robot withstands a shove from there, [bool]."""
-    scene = LeggedScene(robot)
-    started(scene, gait, (speed, 0.0, 0.0))
-    return stands_after_each(scene, (SHOVE,))[SHOVE]
-
-
-def slope():
-    """Return a slope that goes up ahead, in a tuple."""
-    length, thick, c, s = 8.0, 0.2, math.cos(SLOPE), math.sin(SLOPE)
-    pose = (1.0 + 0.5 * (c * length + s * thick), 0.0, 0.5 * (s * length - c * thick),
-            0.0, -math.sin(0.5 * SLOPE), 0.0, math.cos(0.5 * SLOPE))
-    return Box('slope', (length, 4.0, thick), 1.0, pose, fixed=True, friction=FRICTION),
-
-
-def steps():
-    """Return the steps, a tuple."""
-    return tuple(
-        Box(f'step_{begin}', (end - begin, 4.0, 0.5), 1.0,
-            (0.5 * (begin + end), 0.0, STEP_HEIGHT - 0.25, 0.0, 0.0, 0.0, 1.0), fixed=True,
-            friction=FRICTION) for begin, end in STEPS)
-
-
-def crosses(robot, gait, speed, terrain):
-    """Return whether a robot that does not know of the terrain covers it and does not fall."""
-    scene = LeggedScene(robot, objects=terrain())
-    started(scene, gait, (speed, 0.0, 0.0))
-    simulated = scene.robot.simulated
-    while simulated.base_pose[0] < FAR and not scene.fallen and simulated.time < 20.0:
-        scene.run(0.1)
-    return bool(simulated.base_pose[0] >= FAR and not scene.fallen)
-
-
 def course_table(rows):
     """Return a table of (Course, Outcome) in Markdown."""
     return '\n'.join([
@@ -216,29 +126,6 @@ def _course_row(course, outcome):
         return f'{head} | falls' + ' |' * 4
     return (f'{head} | {outcome.speed:.2f} | {outcome.tilt:.2f}° | {outcome.joint_speed:.2f} '
             f'| {outcome.effort:.2f} |')
-
-
-def disturbance_table(rows):
-    """Return a table of (robot, gait, shoves withstood at each speed, terrain crossed)."""
-    heads = [*(f'shoved at {speed:g} m/s' for speed in SHOVED_AT),
-             *(f'{what} at {speed:g} m/s' for what in ('slope', 'steps') for speed in TERRAIN_AT)]
-    return '\n'.join([
-        '| robot, gait | ' + ' | '.join(heads) + ' |', '|---' * (1 + len(heads)) + '|',
-        *(f'| `{robot}`, {gait} | ' + ' | '.join(
-            [*(f'{sum(sides)} of {len(sides)}' for sides in shoves),
-             *('crosses' if done else 'falls' for done in crossed)]) + ' |'
-          for robot, gait, shoves, crossed in rows)])
-
-
-def measure_disturbances(pool):
-    """Return the table of shoves, slopes and steps."""
-    shoves = {(*trot, speed): pool.submit(withstood, *trot, speed)
-              for trot in TROTS for speed in SHOVED_AT}
-    terrain = {trot: [pool.submit(crosses, *trot, speed, what)
-                      for what in (slope, steps) for speed in TERRAIN_AT] for trot in TROTS}
-    return disturbance_table(
-        [(*trot, [shoves[(*trot, speed)].result() for speed in SHOVED_AT],
-          [each.result() for each in terrain[trot]]) for trot in TROTS])
 
 
 def measure_constants(pool):

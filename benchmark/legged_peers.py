@@ -8,13 +8,14 @@ doc/measurements/legged_robots.md, with a picture, doc/legged_peers.png. Noise h
 """
 
 import argparse
+import math
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from figures import put_into
-from legged import SIDES, stands_after_each
+from legged_disturbances import SIDES, speeds_after_each
 from raibert_peer import TUNED, RaibertScene
 
 from opspace_control.cli.showcase.legged import WithoutSwingDynamics
@@ -84,7 +85,8 @@ def withstood(law):
     it = scene(law)
     it.locomotion.command(SHOVED_AT)
     it.run(0.5 * SHOVED_AT + SETTLE)
-    return {size: sum(sides) for size, sides in stands_after_each(it, SHOVES).items()}
+    return {size: sum(map(math.isfinite, speeds))
+            for size, speeds in speeds_after_each(it, SHOVES).items()}
 
 
 def measure(pool):
@@ -117,10 +119,10 @@ def draw(results, path):
 
     with plt.rc_context(STYLE):
         figure, panel = plt.subplots(figsize=(8.0, 4.5), layout='constrained')
-        for (law, result), color in zip(results.items(), COLORS, strict=False):
+        for k, (law, result) in enumerate(results.items()):
             speeds = np.array(list(result.tilts))
-            panel.plot(speeds, list(result.tilts.values()), 'o-', color=color, lw=1.5,
-                       label=law.replace('`', ''))
+            panel.plot(speeds, list(result.tilts.values()), 's--' if k >= len(COLORS) else 'o-',
+                       color=COLORS[k % len(COLORS)], lw=1.5, label=law.replace('`', ''))
         panel.set_title('Tilt of the trunk of b1 in a running trot, RMS, degrees')
         panel.set_xlabel('commanded speed, m/s; points are speeds that were reached')
         panel.set_ylim(bottom=0.0)

@@ -19,6 +19,10 @@ from opspace_control.locomotion.trunk import LEVEL, VELOCITY
 from opspace_control.spatial.rotations import matrix_from_quaternion, vector_from_matrix
 
 _GRAVITY = 9.81  # m/s²
+_SPEEDS = 3.6, 2.0  # m/s, at which gains are judged
+# The part of a speed that gains are to reach: 2 % more than what counts in `legged_peers`.
+_REACHED = 0.97
+_FALLS = 90.0  # degrees, which a robot that falls is worth
 
 
 @dataclass(frozen=True)
@@ -41,9 +45,10 @@ class Gains:
     swing_damping: float = 0.7
 
 
-# What `search` found, of 300 candidates: 1.58 degrees at 3.6 m/s.
+# What `search` found of 300 candidates with footholds without κ. Those with κ leave errors of the
+# velocity to the controller: `velocity` was 0.87. Of 40 more candidates none was better than this.
 TUNED = Gains(height=18.05, height_damping=0.4177, tilt=32.26, tilt_damping=0.9528, yaw=25.0,
-              velocity=0.8702, swing=110.4, swing_damping=0.3948)
+              velocity=5.0, swing=110.4, swing_damping=0.3948)
 # Ranges of the search, least and greatest, logarithmic.
 _RANGES = Gains((4.0, 25.0), (0.4, 2.0), (6.0, 50.0), (0.4, 2.0), (3.0, 25.0), (0.3, 12.0),
                 (20.0, 200.0), (0.3, 2.0))
@@ -74,10 +79,12 @@ class RaibertScene(LeggedScene):
         """Write generalized forces (nv,) into ``tau``, N and N·m."""
         tau[:] = 0.0
         on_ground = self.locomotion.on_ground
-        J = [self.model.jacobian(state, foot)[:3] for foot in FEET]
-        gravity = self.model.gravity(state)
-        for foot in np.flatnonzero(~on_ground):
-            tau[self._legs[foot]] = gravity[self._legs[foot]] + self._swing(state, foot, J[foot])
+        J = self.model.jacobian(state, FEET).reshape(len(FEET), 6, -1)[:, :3]
+        if not on_ground.all():
+            gravity, poses = self.model.gravity(state), self.model.forward_kinematics(state, FEET)
+            for foot in np.flatnonzero(~on_ground):
+                legs, place = self._legs[foot], poses[FEET[foot]][:3, 3]
+                tau[legs] = gravity[legs] + self._swing(state, foot, J[foot], place)
         if on_ground.any():
             feet = np.flatnonzero(on_ground)
             grasp = np.hstack([J[foot][:, :6].T for foot in feet])
@@ -106,12 +113,11 @@ class RaibertScene(LeggedScene):
         return np.array([*(self._mass * along), self._mass * (rise + _GRAVITY),
                          *(self._inertia * turned)])
 
-    def _swing(self, state, foot, J):
-        """Return the efforts of the joints of a leg, (3,), N·m."""
+    def _swing(self, state, foot, J, place):
+        """Return the efforts of the joints of a leg, (3,), N·m, its foot being at a place."""
         gains, legs = self._gains, self._legs[foot]
         goal, twist, _ = _goal(self.controller.tasks[FEET[foot]])  # relative to the trunk
         R = matrix_from_quaternion(state.q[3:7])
-        place = self.model.forward_kinematics(state, [FEET[foot]])[FEET[foot]][:3, 3]
         errors = np.stack([state.q[:3] + R @ goal[:3] - place,
                            R @ twist[:3] - J[:, legs] @ state.v[legs]], axis=1)
         position, velocity = np.linalg.lstsq(J[:, legs], errors, rcond=0.05)[0].T
@@ -124,8 +130,22 @@ def _goal(task):
     return task.target, task._record['target_twist'], task._record['target_acceleration']
 
 
-def score(gains, speed=3.6):
-    """Return the RMS tilt of b1 at a speed, degrees, 10 for each m/s missing; 90 if it falls."""
+def score(gains):
+    """Return the mean `_score` at _SPEEDS, or the first one at which it falls."""
+    scores = []
+    for speed in _SPEEDS:
+        scores.append(_score(gains, speed))
+        if scores[-1] >= _FALLS:
+            return scores[-1]
+    return float(np.mean(scores))
+
+
+def _score(gains, speed):
+    """
+    Return the RMS tilt of b1 at a speed, degrees, and 10 for each m/s below _REACHED of it.
+
+    _FALLS, and the time that is left, s, if it falls.
+    """
     scene = RaibertScene('b1', noise=1.0, delay=2, stepping=Stepping(acceleration=2.0),
                          gains=gains)
     scene.run(0.2)
@@ -135,8 +155,8 @@ def score(gains, speed=3.6):
     scene.run(0.5 * speed + 0.5)
     reports = scene.run(1.5)
     if scene.fallen:
-        return 90.0 + speed + 2.0 - len(scene.reports) * 1e-3
-    return tilt(reports) + 10.0 * max(0.0, 0.95 * speed - reports[:, 2].mean())
+        return _FALLS + speed + 2.0 - len(scene.reports) * 1e-3
+    return tilt(reports) + 10.0 * max(0.0, _REACHED * speed - reports[:, 2].mean())
 
 
 def search(pool, candidates, rounds, seed=0):
@@ -160,8 +180,8 @@ def search(pool, candidates, rounds, seed=0):
         scores = list(pool.map(score, (Gains(*np.exp(point)) for point in points)))
         if min(scores) < least:
             incumbent, least = points[np.argmin(scores)], min(scores)
-        print(f'round {k}: {sum(each >= 90.0 for each in scores)} of {len(points)} fall, '
-              f'least {least:.2f}', flush=True)
+        print(f'round {k}: {sum(each >= _FALLS for each in scores)} of {len(points)} fall, '
+              f'least {least:.2f} of {Gains(*np.exp(incumbent).round(4).tolist())}', flush=True)
     return Gains(*np.exp(incumbent)), least
 
 

@@ -4,6 +4,7 @@
 
 import importlib
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -171,18 +172,37 @@ def test_a_course_says_how_fast_a_robot_goes_and_whether_it_falls(module):
 def test_shoves_are_forks_of_one_robot(module, monkeypatch):
     """Each begins where the robot is, and changes nothing there; a large one makes it fall."""
     pytest.importorskip('mujoco')
-    legged = module('legged')
+    legged = module('legged_disturbances')
     monkeypatch.setattr(legged, 'SIDES', 2)
     monkeypatch.setattr(legged, 'AFTER', 0.6)
     scene = legged.LeggedScene('go2')
     scene.run(0.2)
     before = scene.robot.simulated.time
-    assert legged.stands_after_each(scene, (0.2, 20.0)) == {0.2: 2 * [True], 20.0: 2 * [False]}
+    speeds = legged.speeds_after_each(scene, (0.2, 20.0))
+    assert speeds[20.0] == 2 * [math.inf]
+    assert len(speeds[0.2]) == 2 and 0.0 < min(speeds[0.2]) <= max(speeds[0.2]) < 1.0
     assert scene.robot.simulated.time - before == pytest.approx(0.06)
     assert not scene.fallen
     monkeypatch.setattr(scene, 'run', None)
     with pytest.raises(OSError, match='ended with 1'):
-        legged.stands_after(scene, 0.2, 0)
+        legged.speed_after(scene, 0.2, 0)
+
+
+def test_the_table_of_disturbances_tells_what_failed_and_the_greatest_joint_speed(module):
+    pytest.importorskip('mujoco')
+    legged, fell = module('legged_disturbances'), math.inf
+    row = ('go2', 'trot', [[0.5, fell], [0.7, 0.9]], [0.1, fell, 0.3, 1.05], fell)
+    assert legged.disturbance_table([row]).splitlines()[-1] == (
+        '| `go2`, trot | 1 of 2 | 2 of 2 | crosses | fails | crosses | crosses | no | 1.05 |')
+
+
+def test_a_robot_that_lies_stands_up_goes_and_stops(module, monkeypatch):
+    """One that has no time to rise has failed."""
+    pytest.importorskip('mujoco')
+    legged = module('legged_disturbances')
+    assert 0.1 < legged.rises('go2', 'trot') < 1.0
+    monkeypatch.setattr(legged, 'RISE', 0.2)
+    assert legged.rises('go2', 'trot') == math.inf
 
 
 def test_a_posture_controller_trots_by_our_footholds(module):
@@ -213,11 +233,25 @@ def test_the_table_of_laws_tells_which_speeds_were_reached(module):
         '| a law | 1.00° | not reached | 9.00° | 4.5 m/s | 8 of 8 | 3 of 8 |')
 
 
+def test_every_law_is_in_the_picture(module, monkeypatch, tmp_path):
+    """There are more of them than colors."""
+    pytest.importorskip('mujoco')
+    peers, drawn = module('legged_peers'), []
+    from opspace_control.runs import pictures
+    monkeypatch.setattr(pictures.plt, 'close', drawn.append)
+    peers.draw({law: peers.Result({2.0: 1.0, 3.0: 2.0}, {}) for law in peers.LAWS},
+               tmp_path / 'laws.png')
+    monkeypatch.undo()
+    lines = drawn[0].axes[0].lines
+    assert len({(line.get_color(), line.get_linestyle()) for line in lines}) == len(peers.LAWS)
+    pictures.plt.close(drawn[0])
+
+
 @pytest.mark.parametrize('terrain', ['slope', 'steps'])
 def test_terrain_begins_where_it_should(module, terrain):
     """Slopes begin at the height of the ground; steps are as high as they are said to be."""
     pytest.importorskip('mujoco')
-    legged = module('legged')
+    legged = module('legged_disturbances')
     first, *_ = getattr(legged, terrain)()
     turn = matrix_from_quaternion(np.array(first.pose[3:]))
     edge = np.array(first.pose[:3]) + turn @ (0.5 * np.array(first.size) * [-1.0, 0.0, 1.0])

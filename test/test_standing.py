@@ -207,6 +207,29 @@ def test_reaches_beyond_balance_are_given_up(robot):
     assert 1 <= missed < 5
 
 
+@pytest.fixture(scope='module')
+def squatting():
+    """Return a Talos half-way down, both hands on their way to places beyond its balance."""
+    robot = Standing()
+    goal, (ahead, _, above) = robot.height.pose, robot.humanoid.reach
+    goal[2] -= 0.5 * robot.humanoid.squat
+    robot.height.set_target(goal)
+    for hand, side in zip(robot.hands, (0.2, -0.2), strict=True):
+        hand.set_target([1.2 * ahead, side, 0.6 * above])
+    robot.run(1.0)
+    return robot
+
+
+@pytest.mark.parametrize('direction', range(0, 360, 45))
+@apart
+def test_a_push_while_it_squats_and_reaches(squatting, direction):
+    squatting.push(direction)
+    squatting.run(1.4)
+    assert min(np.linalg.norm(hand.error[:3]) for hand in squatting.hands) > 0.3
+    assert np.linalg.norm(squatting.balance.error[:2]) < 0.01
+    assert squatting.feet_moved < 0.01
+
+
 @pytest.mark.parametrize('direction', range(0, 360, 60))
 @apart
 def test_a_push_at_the_pelvis_from_any_side(robot, direction):
