@@ -11,8 +11,8 @@ import quadprog
 from numba import njit
 
 from opspace_control.control.solver.active_set import improve_active
-from opspace_control.control.solver.levels import ATTAINABLE, LEVEL_SCRATCH, Levels, solve_levels
-from opspace_control.control.solver.program import DEPENDENT, ActiveSet, Program
+from opspace_control.control.solver.levels import LEVEL_SCRATCH, solve_levels
+from opspace_control.control.solver.program import ATTAINABLE, DEPENDENT, ActiveSet, Levels, Program
 from opspace_control.control.solver.start import start_active
 
 

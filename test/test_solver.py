@@ -10,7 +10,7 @@ from numba import njit
 from prioritised import NotSolvedError, Problem, random_problem, solve_problem_levels
 
 from opspace_control.control.solver.cholesky import append_row, delete_row, solve_lower
-from opspace_control.control.solver.levels import LEVEL_SCRATCH, Levels
+from opspace_control.control.solver.levels import LEVEL_SCRATCH
 from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
@@ -19,6 +19,7 @@ from opspace_control.control.solver.program import (
     INACTIVE,
     REDUNDANT,
     REFUSED,
+    Levels,
 )
 from opspace_control.control.solver.semidefinite import (
     Factor,

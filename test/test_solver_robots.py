@@ -16,7 +16,7 @@ from numba import njit
 from prioritised import NotSolvedError, Problem
 from robots import TALOS, robot_file
 
-from opspace_control.control.solver.levels import ATTAINABLE
+from opspace_control.control.solver.program import ATTAINABLE
 from opspace_control.control.solver.truncation import truncate_level
 
 # Hands of each, and how many of them are on each level.

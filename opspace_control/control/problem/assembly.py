@@ -32,7 +32,7 @@ from opspace_control.control.limits.kinds import (
 )
 from opspace_control.control.problem.references import NOMINAL, REFERENCE
 from opspace_control.control.solver.cholesky import symmetric
-from opspace_control.control.solver.levels import LASTING, PROXIMAL
+from opspace_control.control.solver.program import LASTING, PROXIMAL
 from opspace_control.control.solver.semidefinite import PIVOT_TOLERANCE
 from opspace_control.control.solver.truncation import truncate_level, turn
 from opspace_control.control.stack.scaling import level_threshold

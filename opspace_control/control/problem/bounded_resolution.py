@@ -118,9 +118,12 @@ def solve_nominal_problem(data, count, t):
 
 
 @rare
-def solve_bounded_problem(data, passed, tau):
+def solve_bounded_problem(data, needed, passed, tau):
     """
     Solve the problem of bounds and tasks; write forces of the stack and of bounds.
+
+    Unless it is ``needed`` it is solved only where joints at rest may make a direction singular.
+    Returns whether it is.
 
     ``FORCE`` and ``REACTION`` are relative to q̈_ref then. ``a_task`` (nv,) receives how active
     joints accelerate; where bounds are ``passed`` without the problem it has the acceleration that
@@ -132,10 +135,10 @@ def solve_bounded_problem(data, passed, tau):
     a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
     a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref[REFERENCE]
     find_posture_torques(data, bounded.tau_posture)
-    count = begin_rows(data)
-    write_reference(data, count)
+    count, t, corrections = begin_rows(data), select_rows(data), 0
+    if not (write_reference(data, count, t) or needed):
+        return False
     reducible = find_reducible_forces(data)
-    t, corrections = select_rows(data), 0
     prepare_tasks(data, t, cycle.resting_count)
     evaluated = write_effort_references(data, reducible)
     if cycle.stiffened:
@@ -175,6 +178,7 @@ def solve_bounded_problem(data, passed, tau):
     solve_nominal_problem(data, count, t)
     if cycle.stiffened:
         copy_mobility(bounded.unstiffened, 0, data.results.Lambda_inverse)
+    return True
 
 
 @inlined
@@ -204,13 +208,14 @@ def respond_to_stack(data):
 
 
 @rare
-def resolve_bounded(data, passed, tau):
+def resolve_bounded(data, needed, passed, tau):
     """
-    Solve the problem with bounds; for ``passed`` and ``tau`` (nv,) see `solve_bounded_problem`.
+    Solve the problem with bounds; for parameters and result see `solve_bounded_problem`.
 
     Afterwards ``FORCE`` and ``REACTION`` are relative to q̈_null, complete but for grips.
     """
-    solve_bounded_problem(data, passed, tau)
+    if not solve_bounded_problem(data, needed, passed, tau):
+        return False
     if data.demand.constraints.size > 0 and not (
             data.cycle.has_passive or data.cycle.forces_decided):
         exert_reactions(data)
@@ -218,6 +223,7 @@ def resolve_bounded(data, passed, tau):
     if data.cycle.forces_decided:
         stack = data.results.stack
         exert_internal(data.scratch.bounded.contacts, stack[FORCE], stack[REACTION])
+    return True
 
 
 @rare
@@ -239,7 +245,7 @@ def resolve_within_efforts(data, tau):
     """Solve the problem where efforts alone pass limits; `move_joints_by_forces` follows anew."""
     restore_loads(data.robot.nodes, data.robot.states, data.cycle.gravity[:], data.v,
                   data.results.a_null)
-    resolve_bounded(data, False, tau)
+    resolve_bounded(data, True, False, tau)
 
 
 @inlined
@@ -254,11 +260,12 @@ def resolve_within_bounds(data, any_resting, tau):
     a = data.results.a_task  # efforts are not known yet
     motion, other = any_motion_passes(data, a), any_other_passes(data, a, a)
     active = any_active(data)
-    if any_resting or motion or other or (active and any_active_counts(data)):
+    needed = motion or other or (active and any_active_counts(data))
+    if any_resting or needed:
         tau[:] = 0.0
-        resolve_bounded(data, motion or other, tau)
-        return
-    if active:
+        if resolve_bounded(data, needed, motion or other, tau):
+            return
+    if any_resting or active:
         forget_active(data)
     if data.cycle.forces_decided:
         exert_internal(data.scratch.bounded.contacts, stack[FORCE], stack[REACTION])

@@ -11,14 +11,18 @@ those of Λ⁻¹ without these joints, and their joint motion w leaves these joi
 import math
 
 from opspace_control.compiled import called, rare
-from opspace_control.control.data import DEMANDED, FORCE, WANTED
+from opspace_control.control.data import DEMANDED, FORCE, SCALE, WANTED
 from opspace_control.control.limits.bounds import acceleration_of
 from opspace_control.control.limits.kinds import GRAVITY_TORQUE, POSITION, RESTING_KINDS
 from opspace_control.control.limits.limit_law import faded, is_limited
+from opspace_control.control.problem.assembly import gather_tasks, threshold_of
+from opspace_control.control.singular.direction_law import level_neighbourhood
 from opspace_control.control.singular.direction_motion import clear_singular_forces
 from opspace_control.control.singular.transfer import move_to_reference
+from opspace_control.control.solver.cholesky import factorise
 from opspace_control.control.solver.level_inverse import (
     decompose_level,
+    inverse_trace,
     rows_of_level,
     solve_level,
 )
@@ -91,48 +95,92 @@ def regularise_resting(data, count):
 
 
 @rare
-def resolve_at_limits(data, count):
-    """Resolve the stack with the mobility that ``count`` joints at rest leave."""
+def respond_at_limits(data, count):
+    """Write what the limits of ``count`` joints at rest exert for a unit of each of the forces."""
     bound_rows, resting_rows = (
         data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows)
-    left, mobility, stack = data.scratch.mobility, data.results.Lambda_inverse, data.results.stack
-    constrained = 6 * data.demand.constraints.size
-    level = regularise_resting(data, count)
-    for c in range(stack.shape[1]):
-        stack[FORCE, c] = stack[WANTED, c]
+    constrained, level = 6 * data.demand.constraints.size, regularise_resting(data, count)
+    for c in range(data.results.stack.shape[1]):
         response = resting_rows.response[c, :count]
         for w in range(count):
             response[w] = bound_rows.coupling[w, c] if c >= constrained else 0.0
-        if c < constrained:
-            continue
-        solve_level(level, response)
-        for w in range(count):
+        if c >= constrained:
+            solve_level(level, response)
+
+
+@rare
+def levels_stay_regular(data, count, t):
+    """
+    Return whether no direction of t rows of tasks is near a singularity that ``count`` joints make.
+
+    As `resolve_tasks` would find it: the factor of what these joints leave of the scaled Λ⁻¹ has
+    those of the Schur complements of all levels on its diagonal.
+    """
+    problem, truncation, stack = (
+        data.scratch.bounded.problem, data.scratch.bounded.truncation, data.results.stack)
+    factor, scale, levels = truncation.work, stack[SCALE], data.demand.levels
+    if not data.cycle.least_eigenvalue > 0.0:
+        return False
+    gather_tasks(data, t, count)
+    for i in range(t):
+        for j in range(i + 1):
+            factor[i, j] = (scale[problem.task_rows[i]] * problem.left[i, j]
+                            * scale[problem.task_rows[j]])
+    if not factorise(factor, t):
+        return False
+    for level in range(levels.size - 1):
+        first, last = problem.levels[level], problem.levels[level + 1]
+        near = level_neighbourhood(data.scratch.bounded.directions, scale, levels[level],
+                                   levels[level + 1], threshold_of(data, level))
+        if inverse_trace(factor[first:last, first:last], last - first,
+                         truncation.product) * near > 1.0:
+            return False
+    return True
+
+
+@rare
+def resolve_at_limits(data, count):
+    """Resolve the stack with the mobility that ``count`` joints at rest leave."""
+    coupling, resting_rows = (
+        data.scratch.bounded.bound_rows.coupling, data.scratch.bounded.resting_rows)
+    left, mobility, stack = data.scratch.mobility, data.results.Lambda_inverse, data.results.stack
+    constrained = 6 * data.demand.constraints.size
+    for c in range(stack.shape[1]):
+        stack[FORCE, c] = stack[WANTED, c]
+        response = resting_rows.response[c, :count]
+        for w in range(count if c >= constrained else 0):
             stack[FORCE, c] -= resting_rows.wanted[w] * response[w]
-        for r in range(c, stack.shape[1]):
+        for r in range(c if c >= constrained else stack.shape[1], stack.shape[1]):
             left[r, c] = mobility[r - constrained, c - constrained]
             for w in range(count):
-                left[r, c] -= bound_rows.coupling[w, r] * response[w]
+                left[r, c] -= coupling[w, r] * response[w]
     resolve_tasks(
         data.cycle, data.demand, data.results, data.scratch, data)
 
 
 @rare
-def write_reference(data, count):
+def write_reference(data, count, t):
     """
-    Write the reference acceleration, with that of singular directions.
+    Write the reference acceleration, with that of singular directions of t rows of tasks.
 
     ``count`` joints are at rest at their limits and stay there, whatever the sign of their
-    multipliers; if no direction is singular, their bounds are as all others.
+    multipliers; if no direction is singular, their bounds are as all others. Returns whether the
+    stack is resolved anew: its forces are not those of the motion without bounds then.
     """
-    cycle, stack = data.cycle, data.results.stack
+    cycle, stack, regular = data.cycle, data.results.stack, True
     size = stack.shape[1]
     cycle.resting_count = count
     if count > 0:
-        cycle.singular_control, cycle.singular_active, cycle.singular_part = True, False, 0.0
-        clear_singular_forces(data.scratch.bounded.directions, size)
-        resolve_at_limits(data, count)
+        cycle.singular_active, cycle.singular_part = False, 0.0
+        respond_at_limits(data, count)
+        regular = levels_stay_regular(data, count, t)
+        if not regular:
+            cycle.singular_control = True
+            clear_singular_forces(data.scratch.bounded.directions, size)
+            resolve_at_limits(data, count)
         if not cycle.singular_active:
             cycle.resting_count = 0
     for r in range(size):
         stack[DEMANDED, r] = stack[WANTED, r]
     move_to_reference(data, data.scratch.bounded.a_ref)
+    return not regular

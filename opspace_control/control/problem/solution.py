@@ -16,8 +16,8 @@ from opspace_control.control.limits.kinds import EFFORT, KINDS, PARTING, softnes
 from opspace_control.control.problem.applied_forces import reduce_forces
 from opspace_control.control.problem.assembly import PROXIMAL_STEPS
 from opspace_control.control.problem.effects import start_from_applied
-from opspace_control.control.solver.levels import PROXIMAL, Levels, solve_levels
-from opspace_control.control.solver.program import DEPENDENT
+from opspace_control.control.solver.levels import solve_levels
+from opspace_control.control.solver.program import DEPENDENT, PROXIMAL, Levels
 
 # Residual of a direction at the truncation threshold, in parts of its acceleration: that of the
 # proximal steps where the levels above leave as much as the softness.

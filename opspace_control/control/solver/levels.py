@@ -12,16 +12,16 @@ after K steps a direction with the eigenvalue λ has ``(ε / (λ + ε))^K`` of i
 """
 
 import math
-from typing import NamedTuple
-
-import numpy as np
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.solver.active_set import improve_active
+from opspace_control.control.solver.attainable import solve_attainable
 from opspace_control.control.solver.program import (
     AT_UPPER,
     EQUALITY,
     INACTIVE,
+    LASTING,
+    PROXIMAL,
     REDUNDANT,
     REFUSED,
     ActiveSet,
@@ -32,12 +32,6 @@ from opspace_control.control.solver.program import (
 from opspace_control.control.solver.start import start_active
 from opspace_control.spatial.eigen import smooth_step
 
-# The least softness of a level's rows while the level itself is solved, in parts of their diagonal
-# entries. It decides what counts as attainable: a direction of which the levels above leave less is
-# not. Multipliers of residuals grow as its reciprocal, and with them rounding: over 1,000
-# random problems, a fifth of them with dependent rows, lower levels change upper residuals by at
-# most 2e-3 of them with 1e-6, 5e-2 with 1e-7 and 0.23 with 1e-8 (at the median 3e-9, 2e-8, 2e-8).
-ATTAINABLE = 1e-6
 # A level needs no further step once each row's residual is below this part of the row's terms, or
 # changed by less than that part of itself in the last step: levels above leave no more of it.
 _MET, _STILL = 1e-9, 1e-5
@@ -64,26 +58,6 @@ _COARSER = 30.0
 # Rows of scratch that `solve_levels` takes: two bounds, the softness, the multipliers of a step,
 # by how much it changed them, those of the level above, and two of an `ActiveSet`.
 LEVEL_SCRATCH = 8
-
-# Rows of ``softness``: what stays when levels below are solved, and what does not.
-LASTING, PROXIMAL = 0, 1
-
-
-class Levels(NamedTuple):
-    """A problem of several levels, n rows in all."""
-
-    first_rows: np.ndarray  # (l + 1,) int: first row of each level, the highest first, and the end
-    steps: np.ndarray  # (l,) int: proximal steps that each is solved by, one or more
-    # (n, n) ``R A⁻¹ Rᵀ``, symmetric and positive semidefinite.
-    G: np.ndarray
-    # (2, n). LASTING: δ of `truncate_level`, as in `improve_active`. PROXIMAL: ε, in the same
-    # units; 0 for a row that is hard, else at least ATTAINABLE of G's diagonal, or in the first
-    # level, which has no residuals above it, more than `dependent`.
-    softness: np.ndarray
-    bounds: np.ndarray  # (2, n): as in `improve_active`
-    free: np.ndarray  # (n,) R q̈_ref
-    dependent: float  # as in `Program`
-
 
 @inlined
 def motion_of(program, last, f_y):
@@ -221,7 +195,7 @@ def skip_level(program, first, last, above, f_y):
 @rare
 def solve_levels(problem, active, factor, order, scratch, f_y):
     """
-    Solve all levels, the highest first.
+    Solve all levels: at once if all can be met, else the highest first.
 
     Where rounding leaves a level no point that keeps the bounds above it, it is solved once more,
     and more rows count as combinations of others. It is skipped if that leaves none either.
@@ -248,7 +222,10 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     first_rows, steps, G, softness, bounds, free, dependent = problem
     lower, upper, soft, f = scratch[0], scratch[1], scratch[2], f_y[0]
     before, step, above = scratch[3], scratch[6], scratch[7]
-    total, ended, levels_skipped = 0, True, 0
+    solved, total = solve_attainable(problem, active, factor, order, scratch, f_y)
+    if solved:
+        return total, True, 0
+    ended, levels_skipped = True, 0
     for r in range(first_rows[first_rows.size - 1]):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         before[r] = f[r]

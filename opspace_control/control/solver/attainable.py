@@ -1,0 +1,187 @@
+# Copyright 2026 The opspace_control developers
+# SPDX-License-Identifier: Apache-2.0
+"""
+All levels in one step, where all of them can be met.
+
+Levels differ from rows of one program only by what some of them do not attain. Where the active
+rows leave enough of each other, no level has a residual: the solution is that of
+
+``minimise ½ |q̈ − q̈_ref|²_A    subject to    l ≤ R q̈ ≤ u``
+
+with the rows of all levels. Its active bounds are found as by Hintermüller, Ito and Kunisch, The
+primal-dual active set strategy as a semismooth Newton method, SIAM J. Optim. 13 (2002): in each
+pass all bounds whose multipliers have the wrong sign leave, and all that are violated enter.
+"""
+
+import math
+
+from opspace_control.compiled import inlined, rare
+from opspace_control.control.solver.active_set import find_values, violation, wrong_part
+from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
+from opspace_control.control.solver.level_inverse import inverse_trace
+from opspace_control.control.solver.program import (
+    AT_LOWER,
+    AT_UPPER,
+    ATTAINABLE,
+    EQUALITY,
+    INACTIVE,
+    LASTING,
+    PROXIMAL,
+    ActiveSet,
+    Program,
+    bound_of,
+    is_bound,
+)
+
+# A level counts as met if its proximal steps would leave less than this part of any residual.
+_RESIDUAL = 1e-8
+# So many passes at most; each of them makes the factor anew.
+_PASSES = 4
+
+
+@rare
+def begin_attainable(problem, rows, per_unit, state):
+    """
+    Write the states to begin with and the reciprocal units of rows, the roots of their softness.
+
+    Returns whether all equality rows may be met: none has a softness that stays.
+    """
+    bounds, G, softness = problem.bounds, problem.G, problem.softness
+    for r in range(rows):
+        lower, upper = bounds[0, r], bounds[1, r]
+        unit = max(softness[PROXIMAL, r], ATTAINABLE * G[r, r])
+        per_unit[r] = 1.0 / math.sqrt(unit) if unit > 0.0 else math.nan
+        if not lower < upper:
+            state[r] = EQUALITY
+            if softness[LASTING, r] > 0.0 or not math.isfinite(lower):
+                return False
+        elif not (is_bound(state[r]) and math.isfinite(upper if state[r] == AT_UPPER else lower)):
+            state[r] = INACTIVE
+    return True
+
+
+@inlined
+def eigenvalue_to_meet(steps):
+    """Return the least eigenvalue, in units of the softness, that so many steps meet a level at."""
+    return _RESIDUAL ** (-1.0 / steps) - 1.0
+
+
+@rare
+def factorise_levels(problem, per_unit, active):
+    """
+    Factorise the active rows of all levels in their order, in units of their softness.
+
+    Returns their number, 0 if levels and bounds above leave one of the levels too little to be met.
+    The blocks on the factor's diagonal are factors of what they leave.
+    """
+    factor, order, first_rows, count = active.factor, active.order, problem.first_rows, 0
+    for r in range(first_rows[first_rows.size - 1]):
+        if active.state[r] != INACTIVE:
+            order[count] = r
+            for k in range(count + 1):
+                factor[count, k] = per_unit[r] * problem.G[r, order[k]] * per_unit[order[k]]
+            count += 1
+    if not factorise(factor, count):
+        return 0
+    begin = end = 0
+    for level in range(first_rows.size - 1):
+        while end < count and order[end] < first_rows[level + 1]:
+            end += 1
+        if not inverse_trace(factor[begin:end, begin:end], end - begin, active.column) * (
+                eigenvalue_to_meet(problem.steps[level])) <= 1.0:
+            return 0
+        begin = end
+    return count
+
+
+@rare
+def enter_violated(program, rows, active, size, y):
+    """Make all inactive rows active whose values y violate a bound; return their number."""
+    entered = 0
+    for r in range(rows):
+        if active.state[r] == INACTIVE and violation(program, y, size, r) > 0.0:
+            active.state[r] = AT_UPPER if y[r] > program.upper[r] else AT_LOWER
+            entered += 1
+    return entered
+
+
+@rare
+def leave_wrong(active, count):
+    """Make all of ``count`` active bounds inactive whose multipliers are wrong; return how many."""
+    left = 0
+    for k in range(count):
+        if wrong_part(active, k) > 0.0:
+            active.state[active.order[k]] = INACTIVE
+            left += 1
+    return left
+
+
+@rare
+def solve_attainable(problem, active, factor, order, scratch, f_y):
+    """
+    Solve all levels at once if all can be met.
+
+    Parameters
+    ----------
+    problem, active, factor, order, scratch, f_y
+        As in `solve_levels`. The states to begin with are those of the last level, and bounds that
+        the multipliers to begin with violate; in the end all levels have the same ones.
+
+    Returns
+    -------
+    bool, int
+        Whether they are solved; if not, ``active`` and ``f_y`` are as before, but for the values.
+        By how many rows the active set changed.
+
+    """
+    levels, rows, f, y, changes = (
+        active.shape[0], problem.first_rows[active.shape[0]], f_y[0], f_y[1], 0)
+    state, before, per_unit = active[levels - 1], scratch[0], scratch[1]
+    current = ActiveSet(state, factor, order, scratch[2], scratch[3])
+    program = Program(problem.G, problem.softness[LASTING], problem.bounds[0], problem.bounds[1],
+                      problem.free, 0, problem.dependent)
+    for r in range(rows):
+        before[r] = float(state[r])
+    solved, count = False, 0
+    if begin_attainable(problem, rows, per_unit, state):
+        for r in range(rows):
+            if f[r] != 0.0:
+                order[count], current.forces[count] = r, f[r]
+                count += 1
+        size = find_values(program, rows, current, count, y)
+        enter_violated(program, rows, current, size, y)
+        for _ in range(_PASSES):
+            count = factorise_levels(problem, per_unit, current)
+            if count == 0:
+                break
+            solve_rows_at_bounds(program, per_unit, current, count)
+            size = find_values(program, rows, current, count, y)
+            changed = leave_wrong(current, count) + enter_violated(program, rows, current, size, y)
+            solved = changed == 0
+            if solved:
+                break
+            changes += changed
+    if not solved:
+        for r in range(rows):
+            state[r] = int(before[r])
+        return False, 0
+    for r in range(rows):
+        f[r] = 0.0
+        for level in range(levels - 1):
+            active[level, r] = state[r]
+    for k in range(count):
+        f[order[k]] = current.forces[k]
+    return True, changes
+
+
+@inlined
+def solve_rows_at_bounds(program, per_unit, active, count):
+    """Write the multipliers that put the rows of `factorise_levels` at their bounds."""
+    order, forces = active.order, active.forces
+    for k in range(count):
+        r = order[k]
+        forces[k] = per_unit[r] * (bound_of(program, active.state[r], r) - program.free[r])
+    solve_lower(active.factor, count, forces)
+    solve_upper(active.factor, count, forces)
+    for k in range(count):
+        forces[k] *= per_unit[order[k]]
