@@ -10,11 +10,13 @@ from opspace_control import (
     JointLimits,
     OperationalSpaceController,
     PoseTask,
+    PositionTask,
     PostureTask,
     RobotModel,
     RobotState,
 )
 from opspace_control.control.data import SCALE
+from opspace_control.control.limits.kinds import MOTION
 from opspace_control.share import share_directory
 
 
@@ -136,3 +138,28 @@ def test_an_effort_is_bounded_in_the_cycle_in_which_it_passes_its_limit(robot, h
             a, model.forward_dynamics(state, first), atol=1e-6 * abs(a).max())
         np.testing.assert_allclose(first, controller.compute_torque(state), atol=1e-6)
     assert cut > 5
+
+
+def test_a_joint_at_rest_takes_no_problem_unless_it_makes_a_direction_singular():
+    """A hand keeps its three directions without the wrist, but not without the elbow as well."""
+    model = RobotModel.from_urdf((share_directory() / 'urdf' / 'arm_7r.urdf').read_text())
+    task = PositionTask('hand')
+    controller = OperationalSpaceController(model, task, limits=JointLimits(model))
+    q = model.neutral()
+    q[:7] = 0.2, 0.5, -0.3, 1.4, 0.4, 0.8, 0.1
+    state = RobotState(model, q, np.full(7, 0.05))
+    controller.compute_torque(state)
+    goal = task.pose
+    goal[:3] += 0.002, -0.001, 0.001
+    task.set_target(goal)
+    records, free = controller._limits.records, controller.compute_torque(state).copy()
+    assert controller.limit_solutions == 0
+    for resting, singular in (([5], False), ([2, 4, 5], False), ([3, 4, 5], True)):
+        records['resting_share'], records['active_side'], records['side'] = 0.0, 0, 1
+        records['resting_share'][resting, MOTION] = 0.9
+        torque = controller.compute_torque(state)
+        assert (controller.limit_solutions > 0) == singular
+        assert (controller._cycle['singular_active'][0] != 0) == singular
+        assert records['resting_share'].max() > 0.5
+        if not singular:
+            np.testing.assert_array_equal(torque, free)
