@@ -9,7 +9,13 @@ import pytest
 from numba import njit
 from prioritised import NotSolvedError, Problem, random_problem, solve_problem_levels
 
-from opspace_control.control.solver.cholesky import append_row, delete_row, solve_lower
+from opspace_control.control.solver.cholesky import (
+    append_row,
+    bound_eigenvalues,
+    delete_row,
+    factorise,
+    solve_lower,
+)
 from opspace_control.control.solver.levels import LEVEL_SCRATCH
 from opspace_control.control.solver.program import (
     AT_LOWER,
@@ -440,3 +446,25 @@ def test_nan_in_a_semidefinite_matrix_stays_visible():
         matrix[bad, bad] = np.nan
         _pseudo_solve(matrix, x)
         assert not np.isfinite(x).all()
+
+
+@njit
+def _bound(matrix, enough):
+    n = len(matrix)
+    return bound_eigenvalues(matrix, n, enough, np.empty(n)) if factorise(matrix, n) else np.nan
+
+
+def test_eigenvalues_are_bounded_by_the_factor():
+    """By the trace within the number of rows, by the norm within its root."""
+    random = np.random.default_rng(5)
+    for n in (1, 2, 3, 6, 12):
+        for _ in range(50):
+            half = random.standard_normal((n, n + 2))
+            matrix = half @ half.T
+            least, inverse = np.linalg.eigvalsh(matrix)[0], np.linalg.inv(matrix)
+            by_trace = _bound(matrix.copy(), 0.0)
+            assert by_trace == pytest.approx(1.0 / np.trace(inverse), rel=1e-9)
+            by_norm = _bound(matrix.copy(), np.inf)
+            assert by_norm == pytest.approx(1.0 / np.linalg.norm(inverse), rel=1e-9)
+            assert by_trace <= by_norm * (1.0 + 1e-12)
+            assert by_norm <= least * (1.0 + 1e-9) <= np.sqrt(n) * by_norm * (1.0 + 1e-8)

@@ -208,9 +208,14 @@ class OperationalSpaceController(ControllerState):
             N·m or N, in the order of ``model.dof_names``; exactly 0.0 at passive and locked joints.
 
         """
-        if (state is not self._state or out is not self._out or dt is not self._dt
-                or self._compute is None):
-            out = self._prepare(state, out, dt)
+        if state is not self._state:
+            check_state(self.model, state, ControlError)
+            self._state, self._given = state, memoryview(state.values)
+        if out is None or out is not self._out:
+            out = self._out = result_for(self.model, out)
+            self._result = memoryview(out)
+        if dt is not self._dt or self._compute is None:
+            self._take_time(dt)
         for task in self._planned:
             task.plan_target(dt)
         self._read[:] = self._given  # copied in a third of the time that arrays take
@@ -218,20 +223,13 @@ class OperationalSpaceController(ControllerState):
         self._result[:] = self._written
         return out
 
-    def _prepare(self, state, out, dt):
-        """Check what differs from the last cycle; return where the result goes."""
-        if state is not self._state:
-            check_state(self.model, state, ControlError)
-            self._state, self._given = state, memoryview(state.values)
-        if out is None or out is not self._out:
-            out = self._out = result_for(self.model, out)
-            self._result = memoryview(out)
+    def _take_time(self, dt):
+        """Check the time of a cycle, unless it is that of the last one, and keep it."""
         check_time(dt, ControlError)
         if self._compute is None:
             self.warm_up()
         self._compute.take(dt)
         self._dt = float(dt)  # the same object, unless it is no float
-        return out
 
     def warm_up(self):
         """Load the cycle, or compile it without a library, so that no cycle waits for it."""

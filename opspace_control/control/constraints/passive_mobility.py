@@ -20,7 +20,7 @@ import numpy as np
 
 from opspace_control.compiled import inlined
 from opspace_control.dynamics.force_propagation import is_idle
-from opspace_control.spatial.dense import add_scaled
+from opspace_control.spatial.dense import add_scaled, dot_product
 from opspace_control.spatial.six import put, six
 
 # Part of a motion of passive joints that constraints leave, below which it is rounding: what
@@ -89,6 +89,16 @@ def find_left(passive, rank):
 
 
 @inlined
+def trace_of_left(passive, rank):
+    """Return the trace of ``1 − Hᵀ H``, which is semidefinite, H having so many rows."""
+    H, rows = passive.coordinates, passive.rows[0]
+    trace = float(rows)
+    for k in range(rank):
+        trace -= dot_product(H[k], H[k], rows)
+    return trace
+
+
+@inlined
 def find_free_motions(passive, rank, carried, count):
     """Write W, by a Cholesky factorisation of ``1 − Hᵀ H`` with pivots; P itself if H is empty."""
     left, P, W, rows, column = (
@@ -98,6 +108,9 @@ def find_free_motions(passive, rank, carried, count):
         for w in range(rows):
             for c in range(count, W.shape[1], 6):
                 put(W[w], c, six(P[w], c))
+        return
+    if trace_of_left(passive, rank) <= _ROUNDING:  # no entry is larger
+        passive.rows[1] = 0
         return
     find_left(passive, rank)
     for w in range(rows):

@@ -138,13 +138,14 @@ def add_first(data, count, reducible, passed, tau):
     Add the rows that the first solution has beside those of joints at rest; return the count.
 
     They are those of active bounds, and of the share of forces that are ``reducible``. Where there
-    is none that solution would be the motion without bounds. If it has ``passed`` some, their rows
-    are added at once: ``a_task`` and the contact forces are of this motion, and ``tau`` (nv,) is 0.
+    is none that solution would be about the motion without bounds. If it has ``passed`` some, their
+    rows are added at once: ``a_task`` and the contact forces are of this motion, and ``tau`` (nv,)
+    is 0.
     """
-    count = add_active(data, count)
+    begin, count = count, add_active(data, count)
     if reducible:
         count = add_share_row(data, count)
-    if count == 0 and passed:
+    if count == begin and passed:
         count = add_violated(data, count, data.results.a_task, tau)
     return count
 

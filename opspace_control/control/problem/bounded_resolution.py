@@ -134,10 +134,10 @@ def solve_bounded_problem(data, needed, passed, tau):
     nodes, states, stack = robot.nodes, robot.states, data.results.stack
     a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
     a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref[REFERENCE]
-    find_posture_torques(data, bounded.tau_posture)
     count, t, corrections = begin_rows(data), select_rows(data), 0
     if not (write_reference(data, count, t) or needed):
         return False
+    find_posture_torques(data, bounded.tau_posture)
     reducible = find_reducible_forces(data)
     prepare_tasks(data, t, cycle.resting_count)
     evaluated = write_effort_references(data, reducible)

@@ -19,10 +19,9 @@ from opspace_control.control.problem.assembly import gather_tasks, threshold_of
 from opspace_control.control.singular.direction_law import level_neighbourhood
 from opspace_control.control.singular.direction_motion import clear_singular_forces
 from opspace_control.control.singular.transfer import move_to_reference
-from opspace_control.control.solver.cholesky import factorise
+from opspace_control.control.solver.cholesky import bound_eigenvalues, factorise
 from opspace_control.control.solver.level_inverse import (
     decompose_level,
-    inverse_trace,
     rows_of_level,
     solve_level,
 )
@@ -132,8 +131,8 @@ def levels_stay_regular(data, count, t):
         first, last = problem.levels[level], problem.levels[level + 1]
         near = level_neighbourhood(data.scratch.bounded.directions, scale, levels[level],
                                    levels[level + 1], threshold_of(data, level))
-        if inverse_trace(factor[first:last, first:last], last - first,
-                         truncation.product) * near > 1.0:
+        if last > first and not bound_eigenvalues(
+                factor[first:last, first:last], last - first, near, truncation.product) >= near:
             return False
     return True
 

@@ -17,8 +17,12 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.solver.active_set import find_values, violation, wrong_part
-from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
-from opspace_control.control.solver.level_inverse import inverse_trace
+from opspace_control.control.solver.cholesky import (
+    factorise,
+    inverse_trace,
+    solve_lower,
+    solve_upper,
+)
 from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,

@@ -13,7 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.compiled import inlined
-from opspace_control.control.solver.cholesky import factorise, solve_lower, solve_upper
+from opspace_control.control.solver.cholesky import (
+    bound_eigenvalues,
+    factorise,
+    inverse_trace,
+    solve_lower,
+    solve_upper,
+)
 from opspace_control.control.solver.semidefinite import (
     Factor,
     factorise_gram,
@@ -68,26 +74,6 @@ def write_used(L, first, scale, order, matrix):
                 matrix[used, p] = scale[r] * L[first + r, first + c] * scale[c]
             used += 1
     return used
-
-
-@inlined
-def inverse_trace(factor, n, column):
-    """
-    Return the trace of the inverse of the factorised matrix of n rows.
-
-    Its reciprocal is a lower bound of the smallest eigenvalue, tight within the number of rows.
-    """
-    trace = 0.0
-    for j in range(n):
-        column[j] = factor[j, j]
-        trace += column[j] * column[j]
-        for i in range(j + 1, n):
-            t = 0.0
-            for k in range(j, i):
-                t -= factor[i, k] * column[k]
-            column[i] = t * factor[i, i]
-            trace += column[i] * column[i]
-    return trace
 
 
 @inlined
@@ -206,15 +192,15 @@ def decompose_level(L, first, threshold, near, directions, level):
     Returns
     -------
     float
-        A lower bound of the smallest eigenvalue, tight within the number of rows; 0 if it is below
-        ``near``.
+        A lower bound of the smallest eigenvalue, tight within the number of rows; 0 if the tightest
+        one is below ``near``.
 
     """
     count = level.scale.size
     used = write_used(L, first, level.scale, level.order, level.matrix)
     level.sizes[0] = level.sizes[1] = used
     if factorise(level.matrix, used):
-        least = 1.0 / inverse_trace(level.matrix, used, level.scratch)
+        least = bound_eigenvalues(level.matrix, used, near, level.scratch)
         if least >= near:
             return least
     if not directions:

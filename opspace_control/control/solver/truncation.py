@@ -13,8 +13,12 @@ as much of the direction as this one does not attain.
 import math
 
 from opspace_control.compiled import rare
-from opspace_control.control.solver.cholesky import append_row, factorise, solve_lower
-from opspace_control.control.solver.level_inverse import inverse_trace
+from opspace_control.control.solver.cholesky import (
+    append_row,
+    bound_eigenvalues,
+    factorise,
+    solve_lower,
+)
 from opspace_control.control.solver.program import (
     DEPENDENT,
     Program,
@@ -141,7 +145,7 @@ def truncate_level(
         for j in range(i + 1):
             vectors[i, j] = M[i, j]
     if factorise(vectors, n):
-        least = 1.0 / inverse_trace(vectors, n, off)
+        least = bound_eigenvalues(vectors, n, threshold, off)
         if least >= threshold:
             return least
     tridiagonalise(M, eigenvalues, off)

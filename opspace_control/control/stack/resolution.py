@@ -63,11 +63,10 @@ def pass_on(mobility, first, last, level, scale, x, column):
     """
     Write the motion and mobility that this level leaves to those rows below that have a ``scale``.
 
-    Above the diagonal L keeps ``Y = X L_ℓ,rest``, by which the forces below disturb this level.
+    Above the diagonal L, which is 0 there, keeps ``Y = X L_ℓ,rest``, by which the forces below
+    disturb this level.
     """
     order, used = level.order, level.sizes[1]
-    for r in range(first, last):
-        mobility[r, last:] = 0.0
     for e in range(last, x.size, 6):
         begin, end = used_rows(scale, e)
         if begin >= end:
