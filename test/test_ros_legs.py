@@ -129,6 +129,15 @@ def test_feet_that_slide_are_shown(b1):
         assert speed[1] > 0.3
         # The ground is level only as far as its normal, of where the feet are, is exact.
         np.testing.assert_allclose(np.subtract(end, start), 0.3 * speed, atol=3e-4)
+    told = b1.network.listen(DiagnosticArray, '/diagnostics')
+    for _ in range(1000):
+        b1.run(STEP)
+        if told:
+            break
+    values = {value.key: value.value for value in told[-1].status[0].values}
+    sliding = values['contacts that slide'].split(', ')
+    assert {one.partition(' (')[0] for one in sliding} <= set(b1.feet)  # not 'none'
+    assert all(float(one.partition(' (')[2].removesuffix(' m/s)')) >= 0.1 for one in sliding)
 
 
 def foot_speeds(physics):
