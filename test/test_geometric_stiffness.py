@@ -24,6 +24,7 @@ from opspace_control import (
     Shape,
 )
 from opspace_control.cli.robots import demo_robot
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.share import share_directory
 
 START = np.array([0.3, 0.6, 0.6])
@@ -121,6 +122,33 @@ def test_hands_rest_where_joints_are_at_their_ends():
     assert controller.active_limits
     assert fastest < 0.02  # rad/s
     assert steps < 0.01
+
+
+def test_joints_that_turn_against_each_other_rest():
+    """Elbow and wrist at their ends leave two that move no row: 1.9 rad/s for good before."""
+    robot = demo_robot('tiago_dual')
+    joints = RobotModel.from_urdf_file(robot.path()).dof_names
+    model = RobotModel.from_urdf_file(
+        robot.path(), locked_joints=[joint for joint in joints if joint not in robot.driven])
+    state = RobotState(model, named_posture(model, robot.start), np.zeros(model.nv))
+    tasks = [PoseTask(hand, max_linear_velocity=0.5, max_angular_velocity=1.5)
+             for hand in robot.hands]
+    controller = OperationalSpaceController(
+        model, tasks, PostureTask(target=state.q), limits=JointLimits(model))
+    goal, free = state.q.copy(), np.flatnonzero(~model.locked)
+    lower, upper = model.lower_position_limits[free], model.upper_position_limits[free]
+    goal[model.q_index[free]] = 0.5 * (lower + upper) + 0.4 * (upper - lower) * (
+        np.random.default_rng(0).uniform(-1.0, 1.0, (164, model.nv))[-1, free])
+    poses = model.forward_kinematics(RobotState(model, goal, np.zeros(model.nv)), robot.hands)
+    for task in tasks:
+        task.set_target(poses[task.frame])
+    fastest = 0.0
+    for k, (now, _) in enumerate(moved(controller, state, 7000)):
+        fastest = max(fastest, abs(now.v).max()) if k >= 6000 else 0.0
+    assert {'arm_left_4_joint', 'arm_left_7_joint'} <= {
+        limit.name for limit in controller.active_limits}
+    assert np.linalg.norm(controller.residual_accelerations['arm_left_tool_link']) > 10.0
+    assert fastest < 0.02  # rad/s
 
 
 def test_the_efforts_do_what_the_residuals_say():

@@ -3,18 +3,33 @@
 """Inertias of links against second differences of what forces do."""
 
 import numpy as np
+import pytest
 from test_geometric_stiffness import START, arm, behind_a_post, hand
 
-from opspace_control import CenterOfMassTask, JointLimits, OperationalSpaceController, RobotState
-from opspace_control.dynamics.link_inertia import add_inertias_at_center, add_inertias_by_force
+from opspace_control import (
+    CenterOfMassTask,
+    JointLimits,
+    OperationalSpaceController,
+    PoseTask,
+    RobotModel,
+    RobotState,
+)
+from opspace_control.dynamics.link_inertia import (
+    add_inertias_at_center,
+    add_inertias_by_force,
+    kinetic_energy,
+    oppose_motion,
+    stiffness_along,
+)
 from opspace_control.model.nodes import WORLD
+from opspace_control.share import share_directory
 
 
 def rotations(robot):
-    """Return J_ω (3, nv) of each link, nv being 3."""
-    found = []
+    """Return J_ω (3, nv) of each link."""
+    found, dofs = [], robot.nodes['v_index'].max() + 1
     for i in range(robot.nodes.size):
-        J, k = np.zeros((3, 3)), i
+        J, k = np.zeros((3, dofs)), i
         while k >= 0:
             if robot.nodes[k]['v_index'] >= 0:
                 J[:, robot.nodes[k]['v_index']] = robot.states[k]['S'][3:]
@@ -70,3 +85,58 @@ def test_that_of_a_force_at_a_centre_of_mass():
     sums = stiffness * sum(J.T @ inertia[0, i] @ J for i, J in enumerate(rotations(robot)))
     assert np.linalg.eigvalsh(-second)[0] > 0.01
     np.testing.assert_allclose(sums, -force * second, rtol=1e-4, atol=1e-4)
+
+
+class Moving:
+    """An arm of seven joints that moves at v (7,)."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        self.model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'arm_7r.urdf')
+        self.q, self.v = rng.uniform(-1.5, 1.5, 7), rng.normal(size=7)
+        self.wrench = np.concatenate([60.0 * rng.normal(size=3), 30.0 * rng.normal(size=3)])
+        controller = OperationalSpaceController(
+            self.model, [PoseTask('hand')], limits=JointLimits(self.model))
+        controller.compute_torque(RobotState(self.model, self.q, self.v), dt=1e-3)
+        self.robot, self.dofs = controller._arguments.robot, controller._arguments.demand.dofs
+        self.nodes, self.states = (
+            part.view(np.recarray) for part in (self.robot.nodes, self.robot.states))
+        self.mass_matrix = self.model.mass_matrix(RobotState(self.model, self.q, self.v))
+
+    def curvature(self):
+        """Return the symmetric part of ``−∂(Jᵀ w)/∂q`` (7, 7), by differences."""
+        def torque(q):
+            return self.model.jacobian(
+                RobotState(self.model, q, np.zeros(7)), ['hand']).T @ self.wrench
+        h = 1e-5
+        K = np.array([torque(self.q - d) - torque(self.q + d) for d in h * np.eye(7)]) / (2.0 * h)
+        return 0.5 * (K + K.T)
+
+    def of_links(self):
+        """Return ``J_ωᵀ I J_ω`` (7, 7) of what `add_inertias_by_force` adds, for k of 1 1/s²."""
+        inertia, point = np.zeros((2, self.nodes.size, 3, 3)), self.robot.points[0]
+        add_inertias_by_force(
+            self.nodes, self.states, point['p'], int(point['frame']['node']), WORLD, self.wrench,
+            (1.0, 1.0), inertia)
+        return sum(J.T @ inertia[0, i] @ J for i, J in enumerate(rotations(self.robot)))
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_what_links_leave_of_the_geometric_stiffness(seed):
+    """Along v against differences of the joint forces of a wrench, less the inertias of links."""
+    arm = Moving(seed)
+    point, v = arm.robot.points[0], arm.v
+    assert kinetic_energy(arm.nodes, arm.states, v) == pytest.approx(v @ arm.mass_matrix @ v)
+    found = stiffness_along(arm.nodes, arm.states, point['p'], int(point['frame']['node']), WORLD,
+                            arm.wrench, v)
+    assert found == pytest.approx(v @ (arm.curvature() - arm.of_links()) @ v, rel=1e-5)
+
+
+def test_damping_is_along_the_momentum():
+    """``−r A (v − v_d)``, without inertia and damping of links."""
+    arm, none, tau = Moving(7), np.zeros(7), np.zeros(7)
+    arm.dofs['velocity'] = np.linspace(-0.3, 0.3, 7)
+    oppose_motion(arm.nodes, arm.states, np.zeros((2, arm.nodes.size, 3, 3)), 40.0, none, none,
+                  arm.dofs.view(np.recarray), arm.v, np.zeros(7), tau)
+    np.testing.assert_allclose(
+        tau, -40.0 * arm.mass_matrix @ (arm.v - arm.dofs['velocity']), atol=1e-9)

@@ -1,14 +1,15 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-Additional rotational inertias of links, and dampings of their rotations.
+Additional rotational inertias of links, and dampings of their rotations and of momentum.
 
-What the inertias add to A, and what drives exert as if links had both.
+What the inertias add to A, and what drives exert as if links had all of it.
 """
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.data import COUNTS
+from opspace_control.dynamics.kinematics import write_velocity
 from opspace_control.dynamics.responses import project_forces
 from opspace_control.model.nodes import LOCKED, WORLD
 
@@ -49,30 +50,100 @@ def scale_inertias(inertia, factor):
 
 
 @called
-def oppose_rotations(nodes, states, inertia, a, mean, dofs, v, zeros, tau):
+def oppose_motion(nodes, states, inertia, damping, a, mean, dofs, v, joint_force, tau):
     """
-    Add ``−J_ωᵀ (I J_ω (a − mean) + D J_ω (v − v_d))`` to tau (nv,), for I and D, (2, n, 3, 3).
+    Add ``−J_ωᵀ (I J_ω (a − mean) + D J_ω (v − v_d)) − r A (v − v_d)`` to tau (nv,).
 
-    ``a``, ``mean`` and ``v`` (nv,) are accelerations of the joints, their mean, and velocities, v_d
-    those that ``dofs`` has for the posture; ``zeros`` (nv,) is scratch.
+    I and D are (2, n, 3, 3), r is the ``damping``, 1/s. ``a``, ``mean`` and ``v`` (nv,) are
+    accelerations of the joints, their mean, and velocities, v_d those that ``dofs`` has for the
+    posture; ``joint_force`` (nv,) is scratch.
     """
-    for k in range(zeros.size):
-        zeros[k] = 0.0
+    for k in range(joint_force.size):
+        joint_force[k] = 0.0
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
-        for r in range(3, 6):
-            s.z[r - 3] = s.z[r] = s.B[r] = s.B2[r] = 0.0
+        for r in range(6):
+            s.z[r] = s.B[r] = s.B2[r] = 0.0
             if node.parent >= 0:
                 s.B[r], s.B2[r] = states[node.parent].B[r], states[node.parent].B2[r]
-            if node.status != LOCKED:
-                s.B[r] += s.S[r] * (a[node.v_index] - mean[node.v_index])
-                s.B2[r] += s.S[r] * (v[node.v_index] - dofs[node.v_index].velocity)
+        if node.status != LOCKED:
+            k = node.v_index
+            rate = v[k] - dofs[k].velocity
+            for r in range(6):
+                s.B[r] += s.S[r] * (a[k] - mean[k])
+                s.B2[r] += s.S[r] * rate
+            joint_force[k] = -damping * node.armature * rate
+        if damping > 0.0:
+            h = body_momentum(node, s, s.B2)
+            for r in range(6):
+                s.z[r] = -damping * h[r]
         if has_inertia(inertia, i):
             for r in range(3):
                 for c in range(3):
                     s.z[3 + r] -= (
                         inertia[0, i, r, c] * s.B[3 + c] + inertia[1, i, r, c] * s.B2[3 + c])
-    project_forces(nodes, states, zeros, tau)
+    project_forces(nodes, states, joint_force, tau)
+
+
+@inlined
+def body_momentum(node, s, V):
+    """Return the momentum of a body with the spatial velocity V (6,), about the root's origin."""
+    c, Ic, w0, w1, w2 = s.c, s.Ic, V[3], V[4], V[5]
+    p0 = node.mass * (V[0] + w1 * c[2] - w2 * c[1])
+    p1 = node.mass * (V[1] + w2 * c[0] - w0 * c[2])
+    p2 = node.mass * (V[2] + w0 * c[1] - w1 * c[0])
+    return (p0, p1, p2,
+            c[1] * p2 - c[2] * p1 + Ic[0, 0] * w0 + Ic[0, 1] * w1 + Ic[0, 2] * w2,
+            c[2] * p0 - c[0] * p2 + Ic[1, 0] * w0 + Ic[1, 1] * w1 + Ic[1, 2] * w2,
+            c[0] * p1 - c[1] * p0 + Ic[2, 0] * w0 + Ic[2, 1] * w1 + Ic[2, 2] * w2)
+
+
+@rare
+def kinetic_energy(nodes, states, v):
+    """Return ``vᵀ A v``, twice the kinetic energy, J; write the velocities ``V`` of bodies at v."""
+    total = 0.0
+    for i in range(nodes.size):
+        write_velocity(nodes, i, v, states)
+        node, s = nodes[i], states[i]
+        h = body_momentum(node, s, s.V)
+        for r in range(6):
+            total += h[r] * s.V[r]
+        if node.status != LOCKED:
+            total += node.armature * v[node.v_index] ** 2
+    return total
+
+
+@rare
+def stiffness_along(nodes, states, end, first, last, wrench, v):
+    """
+    Return what is left of the geometric stiffness of a ``wrench`` along v (nv,), W/s.
+
+    This is the second derivative along v of what it does, negative, at nodes from ``first`` to
+    ``last``, exclusive: ``ωᵀ (F·l − F lᵀ) ω`` of each link, l long, and ``q̇ ω·(m × u)`` of each
+    joint with the axis u and the moment m, less what `add_inertias_by_force` adds for the links.
+    The wrench (6,) acts at ``end`` (3,), N and N m, base axes; ω is of the velocities ``V``.
+    """
+    tip, found, i = (end[0], end[1], end[2]), 0.0, first
+    F0, F1, F2 = wrench[0], wrench[1], wrench[2]
+    while i != last:
+        p, S, V = states[i].p, states[i].S, states[i].V
+        w0, w1, w2 = V[3], V[4], V[5]
+        l0, l1, l2 = tip[0] - p[0], tip[1] - p[1], tip[2] - p[2]
+        tension, along = F0 * l0 + F1 * l1 + F2 * l2, l0 * w0 + l1 * w1 + l2 * w2
+        square = w0 * w0 + w1 * w1 + w2 * w2
+        found += tension * square - along * (F0 * w0 + F1 * w1 + F2 * w2)
+        if tension > 0.0:
+            found -= tension * (square - along * along / (l0 * l0 + l1 * l1 + l2 * l2))
+        if nodes[i].status != LOCKED:
+            l0, l1, l2 = end[0] - p[0], end[1] - p[1], end[2] - p[2]
+            m0 = wrench[3] + l1 * F2 - l2 * F1
+            m1 = wrench[4] + l2 * F0 - l0 * F2
+            m2 = wrench[5] + l0 * F1 - l1 * F0
+            found += v[nodes[i].v_index] * (
+                w0 * (m1 * S[5] - m2 * S[4]) + w1 * (m2 * S[3] - m0 * S[5])
+                + w2 * (m0 * S[4] - m1 * S[3]))
+        tip, i = (p[0], p[1], p[2]), nodes[i].parent
+    return found
 
 
 @rare

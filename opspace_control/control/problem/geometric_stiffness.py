@@ -24,6 +24,7 @@ that of the posture's velocity. F is of the last cycles, as in sequential quadra
 is the part of a level's force that its residual s causes: each proximal step adds ``S² s / ε``.
 What singular-direction control misses is no residual.
 
+K is what the force does along links; the rest of it damps the motion, see `curvature_damping`.
 ``A + J_ωᵀ I J_ω`` takes no row and no eigenvector: it is added to the articulated inertia. The
 drives exert ``−J_ωᵀ (I J_ω (q̈ − q̈_m) + D (ω − ω_d))``. Robots with passive joints or constraints
 have none of it, as their drives cannot, nor have tasks that exert forces of their own: there joints
@@ -54,6 +55,12 @@ from opspace_control.control.problem.assembly import (
     threshold_of,
     write_gram,
 )
+from opspace_control.control.problem.curvature_damping import (
+    exerted_damping,
+    follow_curvature,
+    posture_rate,
+    regularise_tasks,
+)
 from opspace_control.control.problem.references import REFERENCE
 from opspace_control.control.problem.row_projection import couple_row, project_row
 from opspace_control.control.problem.solution import LEAST_RESIDUAL
@@ -61,7 +68,6 @@ from opspace_control.control.singular.direction_motion import (
     CORRECTION,
     FORCES,
     STIFFNESS,
-    ZEROS,
 )
 from opspace_control.control.stack.scaling import copy_mobility, regularise_rows
 from opspace_control.dynamics.force_propagation import is_group
@@ -69,9 +75,11 @@ from opspace_control.dynamics.link_inertia import (
     add_inertias_at_center,
     add_inertias_by_force,
     common_ancestor,
-    oppose_rotations,
+    kinetic_energy,
+    oppose_motion,
     scale_inertias,
     set_inertias,
+    stiffness_along,
 )
 from opspace_control.dynamics.operational_space_inertia import sum_mobility
 from opspace_control.dynamics.responses import (
@@ -114,6 +122,7 @@ def stiffen(data, count, t):
         project_row(data, w)
         couple_row(data, w)
     write_gram(data, t)
+    regularise_tasks(data, t)
     change_reference(data, count)
 
 
@@ -143,12 +152,12 @@ def change_reference(data, w):
 
 @rare
 def exert_link_inertia(data, a, tau):
-    """Add to tau (nv,) what drives exert for I and D of links where the joints accelerate by a."""
+    """Add to tau (nv,) what drives exert for I, D and r where the joints accelerate by a."""
     if data.cycle.stiffened:
-        oppose_rotations(
-            data.robot.nodes, data.robot.states, data.memory.link_inertia, a,
-            data.memory.mean_acceleration, data.demand.dofs, data.v,
-            data.scratch.bounded.directions[ZEROS, :tau.size], tau)
+        oppose_motion(
+            data.robot.nodes, data.robot.states, data.memory.link_inertia,
+            exerted_damping(data.cycle), a, data.memory.mean_acceleration, data.demand.dofs,
+            data.v, data.scratch.bounded.directions[FORCES, :tau.size], tau)
 
 
 @rare
@@ -197,21 +206,23 @@ def add_inertias_of_point(data, e, x, rate):
     """
     Add the inertias by ``x S² s`` at point e of the stack, and by its reaction.
 
-    They are damped at the ``rate``, 1/s, at least.
+    They are damped at the ``rate``, 1/s, at least. Returns what the rest of the geometric stiffness
+    takes of damping along the present motion, W.
     """
     stack, point, directions = data.results.stack, data.robot.points[e], (
         data.scratch.bounded.directions)
     if is_group(point):
-        return
+        return 0.0
     force, wrench, square, stiffness = directions[FORCES, :6], data.scratch.wrench, 0.0, 0.0
     for r in range(6):
         k = 6 * e + r
         force[r] = x * stack[SCALE, k] ** 2 * (stack[RESIDUAL, k] - directions[CORRECTION, k])
-        if r < 3:
-            square += force[r] * force[r]
-            stiffness += directions[STIFFNESS, k] * force[r] * force[r]
+        if stack[SCALE, k] > 0.0:
+            part = (force[r] / stack[SCALE, k]) ** 2
+            square += part
+            stiffness += directions[STIFFNESS, k] * part
     if not stiffness > 0.0:
-        return
+        return 0.0
     stiffness /= square
     base_wrench(point, force, 0, wrench)
     nodes, states, inertia = data.robot.nodes, data.robot.states, data.memory.link_inertia
@@ -219,14 +230,17 @@ def add_inertias_of_point(data, e, x, rate):
     if point.whole:
         add_inertias_at_center(
             nodes, states, data.robot.supports, e, point.mass, wrench, law, inertia)
-        return
+        return 0.0
     first, other = point.frame.node, point.other.node
     last = common_ancestor(nodes, first, other) if other >= 0 else WORLD
     add_inertias_by_force(nodes, states, point.p, first, last, wrench, law, inertia)
+    curvature = stiffness_along(nodes, states, point.p, first, last, wrench, data.v)
     if other >= 0:
-        for r in range(3):
+        for r in range(6):
             wrench[r] = -wrench[r]
         add_inertias_by_force(nodes, states, point.p, other, last, wrench, law, inertia)
+        curvature += stiffness_along(nodes, states, point.p, other, last, wrench, data.v)
+    return law[1] / stiffness * curvature
 
 
 @inlined
@@ -252,21 +266,13 @@ def begin_link_inertia(data, stiffened, part):
     scale_inertias(data.memory.link_inertia, 1.0 - part if stiffened else 0.0)
 
 
-@inlined
-def posture_rate(dofs):
-    """Return the greatest rate at which the posture damps a joint, 1/s."""
-    rate = 0.0
-    for k in range(dofs.size):
-        rate = max(rate, dofs[k].kd)
-    return rate
-
-
 @rare
 def write_link_inertia(data):
-    """Write the inertias of links for the next cycle, by the forces of this one's problem."""
+    """Write the inertias and dampings for the next cycle, by the forces of this one's problem."""
     levels, directions, stiffened = (
         data.demand.levels, data.scratch.bounded.directions, data.cycle.stiffened)
-    data.cycle.stiffened = False
+    before, power, energy = data.cycle.damping_rate if stiffened else 0.0, 0.0, 0.0
+    data.cycle.stiffened, data.cycle.damping_rate = False, 0.0
     share = lasting_share(data)
     if share == 0.0 or not may_stiffen(data):
         return
@@ -279,6 +285,9 @@ def write_link_inertia(data):
         if x > 0.0:
             if not data.cycle.stiffened:
                 begin_link_inertia(data, stiffened, part)
+                energy = kinetic_energy(data.robot.nodes, data.robot.states, data.v)
             data.cycle.stiffened = True
             for e in range(first // 6, last // 6):
-                add_inertias_of_point(data, e, x, rate)
+                power += add_inertias_of_point(data, e, x, rate)
+    if data.cycle.stiffened:
+        follow_curvature(data, power / part, energy, before, part)
