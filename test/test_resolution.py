@@ -129,8 +129,9 @@ def test_branches_agree_at_the_threshold():
     for points in (1, 2, 4):
         L, _ = inverse_inertia(rng, points, 0.1)
         b = rng.normal(size=6 * points)
-        exact, least = resolve(L, b)
-        assert least > 0.0
+        exact, by_trace = resolve(L, b)
+        _, least = resolve(L, b, threshold=by_trace * 6 * points * 1.000001)  # by the norm
+        assert least > by_trace > 0.0
         above, below = (resolve(L, b, threshold=least * 6 * points * factor)
                         for factor in (0.999999, 1.000001))
         assert above[1] == least and below[1] == 0.0
