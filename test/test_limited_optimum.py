@@ -7,6 +7,7 @@ import pytest
 import quadprog
 
 from opspace_control import (
+    Constraint,
     JointLimits,
     OperationalSpaceController,
     PoseTask,
@@ -163,3 +164,31 @@ def test_a_joint_at_rest_takes_no_problem_unless_it_makes_a_direction_singular()
         assert records['resting_share'].max() > 0.5
         if not singular:
             np.testing.assert_array_equal(torque, free)
+
+
+@pytest.mark.parametrize('passive', ['torso_pitch', 'l_elbow'])
+def test_a_joint_at_rest_that_takes_no_problem_changes_no_torque(passive):
+    """Not with passive joints either, which respond to forces at links."""
+    model = RobotModel.from_urdf(
+        (share_directory() / 'urdf/dual_arm.urdf').read_text(), passive_joints=[passive])
+    arm = -0.3, 0.3, 0.2, -1.0, 0.2, 0.3, 0.1
+    q = np.array([0.1, 0.1, 0.05, *arm, *arm])
+    q[11] = -q[11]
+    fixed, state = Constraint('l_hand', axes='x y z'), RobotState(model, q, np.zeros(model.nv))
+    controller = OperationalSpaceController(
+        model, PositionTask('r_hand'), PostureTask(target=q), constraints=[fixed],
+        limits=JointLimits(model))
+    controller.compute_torque(state)
+    fixed.close()
+    for _ in range(1000):  # until it is closed
+        free = controller.compute_torque(state).copy()
+    records, compared = controller._limits.records, 0
+    for resting in np.flatnonzero(~model.passive):
+        records['resting_share'], records['active_side'], records['side'] = 0.0, 0, 1
+        records['resting_share'][resting, MOTION] = 0.9
+        torque = controller.compute_torque(state)
+        assert records['resting_share'].max() > 0.5
+        if controller.limit_solutions == 0:
+            compared += 1
+            np.testing.assert_allclose(torque, free, atol=1e-12 * abs(free).max())
+    assert compared > 10

@@ -73,6 +73,13 @@ def apply_wrenches(nodes, states, points, supports, forces, joint_force, wrench)
             add_wrench(point.p, wrench, states[point.other.node].z)
 
 
+@rare
+def clear_wrenches(states):
+    """Set the forces at links, ``z``, to zero: projections of rows leave some."""
+    for i in range(states.size):
+        put(states[i].z, 0, 0.0)
+
+
 @inlined
 def pass_inward(s, u, z, outer):
     """Add to ``outer`` (6,) what a joint that accelerates by u passes on of the force z (6,)."""

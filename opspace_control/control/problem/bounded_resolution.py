@@ -69,6 +69,7 @@ from opspace_control.dynamics.hybrid_dynamics import restore_loads
 from opspace_control.dynamics.responses import (
     add_response,
     apply_wrenches,
+    clear_wrenches,
     forward_response,
     keep_second,
     respond_to_both,
@@ -136,6 +137,7 @@ def solve_bounded_problem(data, needed, passed, tau):
     a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref[REFERENCE]
     count, t, corrections = begin_rows(data), select_rows(data), 0
     if not (write_reference(data, count, t) or needed):
+        clear_wrenches(states)  # of `begin_rows`; `apply_forces` adds to them
         return False
     find_posture_torques(data, bounded.tau_posture)
     reducible = find_reducible_forces(data)
