@@ -91,13 +91,16 @@ def test_they_are_what_levels_one_by_one_come_to():
     assert compared > 100
 
 
-@pytest.mark.parametrize('change', ['too many rows', 'a soft row', 'a bound that pulls away'])
+@pytest.mark.parametrize('change', [
+    'too many rows', 'a soft row', 'a soft bound', 'a bound that pulls away'])
 def test_levels_that_cannot_be_met_are_left_as_they_are(change):
     random, tasks = np.random.default_rng(2), (3, DOFS) if change == 'too many rows' else TASKS
     for _ in range(20):
         problem = attainable_problem(random, tasks=tasks)
         if change == 'a soft row':
             problem.lasting[-1] = 1e-3
+        if change == 'a soft bound':
+            problem.lasting[0] = 1e-3
         if change == 'a bound that pulls away':
             problem.rows[0], problem.upper[0] = problem.rows[-1], problem.lower[-1] - 1.0
             problem.lower[0] = -np.inf

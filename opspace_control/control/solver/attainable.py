@@ -50,16 +50,18 @@ def begin_attainable(problem, rows, per_unit, state):
     """
     Write the states to begin with and the reciprocal units of rows, the roots of their softness.
 
-    Returns whether all equality rows may be met: none has a softness that stays.
+    Returns whether all rows may be met: none has a softness that stays, and equalities are finite.
     """
     bounds, G, softness = problem.bounds, problem.G, problem.softness
     for r in range(rows):
         lower, upper = bounds[0, r], bounds[1, r]
         unit = max(softness[PROXIMAL, r], ATTAINABLE * G[r, r])
         per_unit[r] = 1.0 / math.sqrt(unit) if unit > 0.0 else math.nan
+        if softness[LASTING, r] > 0.0:
+            return False
         if not lower < upper:
             state[r] = EQUALITY
-            if softness[LASTING, r] > 0.0 or not math.isfinite(lower):
+            if not math.isfinite(lower):
                 return False
         elif not (is_bound(state[r]) and math.isfinite(upper if state[r] == AT_UPPER else lower)):
             state[r] = INACTIVE
