@@ -224,7 +224,7 @@ class OperationalSpaceController(ControllerState):
         return out
 
     def _take_time(self, dt):
-        """Check the time of a cycle, unless it is that of the last one, and keep it."""
+        """Check the time of a cycle and keep it; bind the cycle before the first one."""
         check_time(dt, ControlError)
         if self._compute is None:
             self.warm_up()

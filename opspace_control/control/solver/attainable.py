@@ -79,7 +79,8 @@ def factorise_levels(problem, per_unit, active):
     """
     Factorise the active rows of all levels in their order, in units of their softness.
 
-    Returns their number, 0 if levels and bounds above leave one of the levels too little to be met.
+    Returns their number, 0 if there is none, or if levels and bounds above leave one of the levels
+    too little to be met.
     The blocks on the factor's diagonal are factors of what they leave.
     """
     factor, order, first_rows, count = active.factor, active.order, problem.first_rows, 0
@@ -132,14 +133,14 @@ def solve_attainable(problem, active, factor, order, scratch, f_y):
     Parameters
     ----------
     problem, active, factor, order, scratch, f_y
-        As in `solve_levels`. The states to begin with are those of the last level, and bounds that
-        the multipliers to begin with violate; in the end all levels have the same ones.
+        As in `solve_levels`. Bounds are active to begin with where they are so at the last level,
+        or where the multipliers to begin with violate them. In the end all levels have one state.
 
     Returns
     -------
     bool, int
         Whether they are solved; if not, ``active`` and ``f_y`` are as before, but for the values.
-        By how many rows the active set changed.
+        By how many rows the active set changed after the first pass.
 
     """
     levels, f, y, changes = problem.first_rows.size - 1, f_y[0], f_y[1], 0

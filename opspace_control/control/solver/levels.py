@@ -59,6 +59,7 @@ _COARSER = 30.0
 # by how much it changed them, those of the level above, and two of an `ActiveSet`.
 LEVEL_SCRATCH = 8
 
+
 @inlined
 def motion_of(program, last, f_y):
     """Return ``|q̈ − q̈_ref|_A`` of the multipliers of so many rows."""
