@@ -40,6 +40,7 @@ CYCLE = np.dtype([
     ('problems', np.int64),              # that were solved to keep limits of joints
     ('unsolved', np.int64),              # of them, those that were not solved: see `solve_problem`
     ('levels_skipped', np.int64),        # in the last of them, see `solve_levels`
+    ('at_once', np.bool_),               # whether the last of them was solved at once, or is to be
     ('singular_control', np.bool_),      # whether singular directions have a law of their own
     ('resting_count', np.int64),         # the first rows of bounds, of joints at rest at limits
     ('singular_active', np.bool_),       # whether any direction was singular in this cycle

@@ -85,7 +85,7 @@ def begin_problem(cycle):
     """Begin without a problem; links have inertia only if there was one in the last cycle."""
     cycle.stiffened = cycle.stiffened and cycle.problems > 0 and not cycle.has_passive
     cycle.bound_count = cycle.problems = cycle.unsolved = cycle.levels_skipped = 0
-    cycle.force_share = 1.0
+    cycle.force_share, cycle.at_once = 1.0, True
 
 
 @rare

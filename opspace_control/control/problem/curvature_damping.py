@@ -24,7 +24,7 @@ followed κ both ways, both alternated within 14 ms, and efforts stepped.
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.solver.levels import PROXIMAL
+from opspace_control.control.solver.program import PROXIMAL
 
 # In which r falls, s: long beside the 14 ms in which r and v alternate.
 _FALL_TIME = 0.1

@@ -16,6 +16,7 @@ from opspace_control.control.limits.kinds import EFFORT, KINDS, PARTING, softnes
 from opspace_control.control.problem.applied_forces import reduce_forces
 from opspace_control.control.problem.assembly import PROXIMAL_STEPS
 from opspace_control.control.problem.effects import start_from_applied
+from opspace_control.control.solver.attainable import solve_attainable
 from opspace_control.control.solver.levels import solve_levels
 from opspace_control.control.solver.program import DEPENDENT, PROXIMAL, Levels
 
@@ -64,12 +65,13 @@ def solve_problem(data, count, t, begin):
     """
     Solve the problem of so many bounds and rows of tasks: bounds alone first, then the tasks.
 
-    It ``begin``s with the forces without bounds, or with none. The multipliers are in ``f_y``. If
-    an active set came to no end, or multipliers are not finite, the problem counts as unsolved:
-    active rows are at their bounds then, others may be beyond theirs, and NaN stays. Levels that
-    `solve_levels` skips are counted where it begins with forces: the last problem is the one
-    whose forces are exerted. All are solved alike: with fewer steps for the problem that decides
-    which joints rest, joints would begin and cease to rest in every other cycle.
+    At once if all can be met, unless an earlier problem of this cycle could not, else level by
+    level. It ``begin``s with the forces without bounds, or with none. The multipliers are in
+    ``f_y``. If an active set came to no end, or multipliers are not finite, the problem counts as
+    unsolved: active rows are at their bounds then, others may be beyond theirs, and NaN stays.
+    Levels that `solve_levels` skips are counted where it begins with forces: the last problem is
+    the one whose forces are exerted. All are solved alike: with fewer steps for the problem that
+    decides which joints rest, joints would begin and cease to rest in every other cycle.
     """
     problem, n = data.scratch.bounded.problem, count + t
     problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, PROXIMAL_STEPS
@@ -78,10 +80,15 @@ def solve_problem(data, count, t, begin):
         problem.steps[level + 1] = PROXIMAL_STEPS
     write_bound_softness(data, count)
     start_forces(problem, count, t, begin)
-    _, ended, levels_skipped = solve_levels(
-        Levels(problem.first_rows, problem.steps, problem.G, problem.all_softness, problem.bounds,
-               problem.free, DEPENDENT),
-        problem.state, problem.factor, problem.order, problem.scratch, problem.f_y)
+    levels, ended, levels_skipped = Levels(
+        problem.first_rows, problem.steps, problem.G, problem.all_softness, problem.bounds,
+        problem.free, DEPENDENT), True, 0
+    if data.cycle.at_once:
+        data.cycle.at_once, _ = solve_attainable(
+            levels, problem.state, problem.factor, problem.order, problem.scratch, problem.f_y)
+    if not data.cycle.at_once:
+        _, ended, levels_skipped = solve_levels(
+            levels, problem.state, problem.factor, problem.order, problem.scratch, problem.f_y)
     finite = True
     for r in range(n):
         finite = finite and math.isfinite(problem.f_y[0, r])

@@ -84,13 +84,16 @@ def factorise_levels(problem, per_unit, active):
     The blocks on the factor's diagonal are factors of what they leave.
     """
     factor, order, first_rows, count = active.factor, active.order, problem.first_rows, 0
+    steps = problem.steps[0]
+    for level in range(1, first_rows.size - 1):
+        steps = max(steps, problem.steps[level])
     for r in range(first_rows[first_rows.size - 1]):
         if active.state[r] != INACTIVE:
             order[count] = r
             for k in range(count + 1):
                 factor[count, k] = per_unit[r] * problem.G[r, order[k]] * per_unit[order[k]]
             count += 1
-    if not factorise(factor, count):
+    if not factorise(factor, count, eigenvalue_to_meet(steps)):  # a smaller pivot would not do
         return 0
     begin = end = 0
     for level in range(first_rows.size - 1):

@@ -19,15 +19,16 @@ def symmetric(M, r, c):
 
 
 @inlined
-def factorise_block(M, first, last, count):
+def factorise_block(M, first, last, count, least=0.0):
     """
     Replace the columns ``first`` to ``last`` of M, in so many rows, by those of its factor.
 
-    What the columns before them do has been subtracted. Returns whether all pivots are positive.
+    What the columns before them do has been subtracted. Returns whether all pivots are more than
+    ``least``.
     """
     for k in range(first, last):  # by columns: the rows below do not wait for each other
         pivot = M[k, k] - dot_product(M[k, first:], M[k, first:], k - first)
-        if not pivot > 0.0:
+        if not pivot > least:
             return False
         M[k, k] = 1.0 / math.sqrt(pivot)
         for i in range(k + 1, count):
@@ -37,14 +38,14 @@ def factorise_block(M, first, last, count):
 
 
 @inlined
-def factorise(M, count):
+def factorise(M, count, least=0.0):
     """
     Replace the lower triangle of ``count`` rows of a symmetric matrix by its Cholesky factor.
 
-    Returns whether all pivots are positive; if not, the triangle is lost, and its first entry NaN,
-    which stays visible in what is solved with it.
+    Returns whether all pivots are more than ``least``; if not, the triangle is lost, and its first
+    entry NaN, which stays visible in what is solved with it.
     """
-    regular = factorise_block(M, 0, count, count)
+    regular = factorise_block(M, 0, count, count, least)
     if not regular:
         M[0, 0] = math.nan
     return regular

@@ -15,7 +15,6 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.solver.active_set import improve_active
-from opspace_control.control.solver.attainable import solve_attainable
 from opspace_control.control.solver.program import (
     AT_UPPER,
     EQUALITY,
@@ -196,7 +195,7 @@ def skip_level(program, first, last, above, f_y):
 @rare
 def solve_levels(problem, active, factor, order, scratch, f_y):
     """
-    Solve all levels: at once if all can be met, else the highest first.
+    Solve all levels, the highest first.
 
     Where rounding leaves a level no point that keeps the bounds above it, it is solved once more,
     and more rows count as combinations of others. It is skipped if that leaves none either.
@@ -223,10 +222,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     first_rows, steps, G, softness, bounds, free, dependent = problem
     lower, upper, soft, f = scratch[0], scratch[1], scratch[2], f_y[0]
     before, step, above = scratch[3], scratch[6], scratch[7]
-    solved, total = solve_attainable(problem, active, factor, order, scratch, f_y)
-    if solved:
-        return total, True, 0
-    ended, levels_skipped = True, 0
+    total, ended, levels_skipped = 0, True, 0
     for r in range(first_rows[first_rows.size - 1]):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         before[r] = f[r]
