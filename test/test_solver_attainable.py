@@ -26,7 +26,7 @@ def solve_at_once(problem, active, forces=0.0):
     n = len(problem.rows)
     f_y = np.full((2, n), np.nan)
     f_y[0] = forces
-    solved, _ = _solve(
+    solved = _solve(
         Levels(np.array(problem.levels), np.full(len(problem.levels) - 1, STEPS), problem.mobility,
                np.array([problem.lasting, problem.own * problem.mobility.diagonal()]),
                np.array([problem.lower, problem.upper]), np.zeros(n), DEPENDENT),
@@ -50,15 +50,20 @@ def states(problem):
     return np.zeros((len(problem.levels) - 1, len(problem.rows)), dtype=int)
 
 
-def test_they_are_one_program():
-    """By quadprog with the rows of all levels; so many have active bounds."""
-    random, solved, bounded = np.random.default_rng(0), 0, 0
-    for _ in range(300):
+def solved_at_once(random, count):
+    """Yield those of so many random problems that are solved, each with states, f and y."""
+    for _ in range(count):
         problem = attainable_problem(random)
         active = states(problem)
-        at_once, f, y = solve_at_once(problem, active)
-        if not at_once:
-            continue
+        solved, f, y = solve_at_once(problem, active)
+        if solved:
+            yield problem, active, f, y
+
+
+def test_they_are_one_program():
+    """By quadprog with the rows of all levels; so many have active bounds."""
+    solved = bounded = 0
+    for problem, active, f, y in solved_at_once(np.random.default_rng(0), 300):
         assert_optimal(problem, f, y)
         assert problem.motion(f) == pytest.approx(problem.by_quadprog(), abs=1e-9)
         assert (active == active[0]).all()
@@ -68,15 +73,12 @@ def test_they_are_one_program():
 
 
 def test_they_are_what_levels_one_by_one_come_to():
-    random, compared = np.random.default_rng(1), 0
-    for _ in range(200):
-        problem = attainable_problem(random)
-        at_once, f, _ = solve_at_once(problem, states(problem))
-        if at_once:
-            compared += 1
-            g, _, _ = problem.solve_levels(steps=STEPS)
-            x = problem.motion(f)
-            assert problem.motion(g) == pytest.approx(x, abs=3e-7 * np.linalg.norm(x))
+    compared = 0
+    for problem, _, f, _ in solved_at_once(np.random.default_rng(1), 200):
+        compared += 1
+        g, _, _ = problem.solve_levels(steps=STEPS)
+        x = problem.motion(f)
+        assert problem.motion(g) == pytest.approx(x, abs=3e-7 * np.linalg.norm(x))
     assert compared > 100
 
 
@@ -104,12 +106,7 @@ def test_levels_that_cannot_be_met_are_left_as_they_are(change):
 def test_active_bounds_of_before_are_begun_with():
     """From the solution itself, and from any bounds, it comes to the same."""
     random, compared = np.random.default_rng(3), 0
-    for _ in range(100):
-        problem = attainable_problem(random)
-        active = states(problem)
-        solved, f, _ = solve_at_once(problem, active)
-        if not solved:
-            continue
+    for problem, active, f, _ in solved_at_once(random, 100):
         again, g, _ = solve_at_once(problem, active)
         assert again
         assert g == pytest.approx(f, abs=1e-12)

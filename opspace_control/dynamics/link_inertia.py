@@ -9,9 +9,12 @@ What the inertias add to A, and what drives exert as if links had all of it.
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.dynamics.articulated_body import set_inertia
 from opspace_control.dynamics.data import COUNTS
+from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
 from opspace_control.dynamics.kinematics import write_velocity
 from opspace_control.dynamics.responses import project_forces
 from opspace_control.model.nodes import LOCKED, WORLD
+from opspace_control.spatial.six import put, six
+from opspace_control.spatial.vectors import dot
 
 
 @rare
@@ -74,28 +77,14 @@ def oppose_motion(nodes, states, inertia, damping, a, mean, dofs, v, joint_force
                 s.B2[r] += s.S[r] * rate
             joint_force[k] = -damping * node.armature * rate
         if damping > 0.0:
-            h = body_momentum(node, s, s.B2)
-            for r in range(6):
-                s.z[r] = -damping * h[r]
+            add_inertial_force(node.mass, s.c, s.Ic, s.B2, s.z)
+            put(s.z, 0, -damping * six(s.z, 0))
         if has_inertia(inertia, i):
             for r in range(3):
                 for c in range(3):
                     s.z[3 + r] -= (
                         inertia[0, i, r, c] * s.B[3 + c] + inertia[1, i, r, c] * s.B2[3 + c])
     project_forces(nodes, states, joint_force, tau)
-
-
-@inlined
-def body_momentum(node, s, V):
-    """Return the momentum of a body with the spatial velocity V (6,), about the root's origin."""
-    c, Ic, w0, w1, w2 = s.c, s.Ic, V[3], V[4], V[5]
-    p0 = node.mass * (V[0] + w1 * c[2] - w2 * c[1])
-    p1 = node.mass * (V[1] + w2 * c[0] - w0 * c[2])
-    p2 = node.mass * (V[2] + w0 * c[1] - w1 * c[0])
-    return (p0, p1, p2,
-            c[1] * p2 - c[2] * p1 + Ic[0, 0] * w0 + Ic[0, 1] * w1 + Ic[0, 2] * w2,
-            c[2] * p0 - c[0] * p2 + Ic[1, 0] * w0 + Ic[1, 1] * w1 + Ic[1, 2] * w2,
-            c[0] * p1 - c[1] * p0 + Ic[2, 0] * w0 + Ic[2, 1] * w1 + Ic[2, 2] * w2)
 
 
 @rare
@@ -105,9 +94,10 @@ def kinetic_energy(nodes, states, v):
     for i in range(nodes.size):
         write_velocity(nodes, i, v, states)
         node, s = nodes[i], states[i]
-        h = body_momentum(node, s, s.V)
-        for r in range(6):
-            total += h[r] * s.V[r]
+        put(s.z, 0, 0.0)
+        add_inertial_force(node.mass, s.c, s.Ic, s.V, s.z)
+        total += dot(s.z, s.V)
+        put(s.z, 0, 0.0)
         if node.status != LOCKED:
             total += node.armature * v[node.v_index] ** 2
     return total

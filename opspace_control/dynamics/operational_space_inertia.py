@@ -52,7 +52,7 @@ def start_all(carried, m, states, passively):
 @inlined
 def clear(carried, m, mobility, coupling):
     """
-    Set the sums to zero, whole rows of the mobility: one call instead of one for each row.
+    Set the sums to zero, of the mobility also what `pass_on` writes above the diagonal.
 
     Nothing is added to rows of idle points, so that they stay what they are set to once.
     """
@@ -63,7 +63,7 @@ def clear(carried, m, mobility, coupling):
                 mobility[r, :] = 0.0
         carried[e].cleared = 1 if idle else 0
     for r in range(coupling.shape[0]):
-        coupling[r, :] = 0.0
+        coupling[r, :6 * m + r - r % 6 + 6] = 0.0
 
 
 @inlined

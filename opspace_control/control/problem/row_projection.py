@@ -35,6 +35,7 @@ from opspace_control.control.solver.semidefinite import (
 from opspace_control.dynamics.passive_responses import passive_response, project_passive_response
 from opspace_control.dynamics.responses import (
     apply_wrenches,
+    clear_wrenches,
     project_forces,
     project_torques,
     project_unit_acceleration,
@@ -56,9 +57,7 @@ def add_constraint_forces(data, direction, torque):
     force, reaction = directions[FORCES, :dofs], scratch.response_reaction
     for k in range(dofs):
         force[k] = torque[k]
-    for i in range(nodes.size):
-        for r in range(6):
-            states[i].z[r] = 0.0
+    clear_wrenches(states)
     passive_response(nodes, states, robot.responds, force, directions[PASSIVE_MOTION, :dofs])
     constrained = 6 * data.demand.constraints.size
     for r in range(constrained, reaction.size):

@@ -84,7 +84,7 @@ def solve_problem(data, count, t, begin):
         problem.first_rows, problem.steps, problem.G, problem.all_softness, problem.bounds,
         problem.free, DEPENDENT), True, 0
     if data.cycle.at_once:
-        data.cycle.at_once, _ = solve_attainable(
+        data.cycle.at_once = solve_attainable(
             levels, problem.state, problem.factor, problem.order, problem.scratch, problem.f_y)
     if not data.cycle.at_once:
         _, ended, levels_skipped = solve_levels(

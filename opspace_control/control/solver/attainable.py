@@ -141,12 +141,11 @@ def solve_attainable(problem, active, factor, order, scratch, f_y):
 
     Returns
     -------
-    bool, int
+    bool
         Whether they are solved; if not, ``active`` and ``f_y`` are as before, but for the values.
-        By how many rows the active set changed after the first pass.
 
     """
-    levels, f, y, changes = problem.first_rows.size - 1, f_y[0], f_y[1], 0
+    levels, f, y = problem.first_rows.size - 1, f_y[0], f_y[1]
     rows = problem.first_rows[levels]
     state, before, per_unit = active[levels - 1], scratch[0], scratch[1]
     current = ActiveSet(state, factor, order, scratch[2], scratch[3])
@@ -168,22 +167,21 @@ def solve_attainable(problem, active, factor, order, scratch, f_y):
                 break
             solve_rows_at_bounds(program, per_unit, current, count)
             size = find_values(program, rows, current, count, y)
-            changed = leave_wrong(current, count) + enter_violated(program, rows, current, size, y)
-            solved = changed == 0
+            solved = leave_wrong(current, count) + enter_violated(
+                program, rows, current, size, y) == 0
             if solved:
                 break
-            changes += changed
     if not solved:
         for r in range(rows):
             state[r] = int(before[r])
-        return False, 0
+        return False
     for r in range(rows):
         f[r] = 0.0
         for level in range(levels - 1):
             active[level, r] = state[r]
     for k in range(count):
         f[order[k]] = current.forces[k]
-    return True, changes
+    return True
 
 
 @inlined
