@@ -8,7 +8,10 @@ from samples import URDF, random_state
 from test_grasp import weld
 
 from opspace_control import (
+    CollisionModel,
     ControlError,
+    DistanceLimits,
+    JointLimits,
     ModelError,
     OperationalSpaceController,
     Payload,
@@ -16,6 +19,7 @@ from opspace_control import (
     PostureTask,
     RobotModel,
     RobotState,
+    Shape,
 )
 from opspace_control.safety.ramps import Ramps
 
@@ -79,3 +83,59 @@ def test_what_is_refused():
         made.payloads.put('tool', 'l_hnad', TOOL)
     with pytest.raises(ControlError, match='no payload'):
         made.payloads.put('tool', 'l_hand', 2.0)
+    with pytest.raises(ControlError, match='made without limits'):
+        made.payloads.put('tool', 'l_hand', TOOL, shapes=[ROD])
+    assert 'tool' not in made.payloads
+
+
+ROD = Shape('rod', None, 'capsule', [0.02, 0.3], (0.0, 0.0, 0.2))
+
+
+def beside_a_post():
+    """Return a controller that keeps distances, and a state in which the rod touches a post."""
+    state = random_state(MODEL, 4, 0.0)
+    end = MODEL.forward_kinematics(state)['l_hand'] @ [0.0, 0.0, 0.42, 1.0]
+    shapes = [Shape('left', 'l_hand', 'sphere', [0.05]), Shape('right', 'r_hand', 'sphere', [0.05]),
+              Shape('post', None, 'sphere', [0.05], end[:3])]
+    return OperationalSpaceController(
+        MODEL, [PoseTask('l_hand'), PoseTask('r_hand')], PostureTask(kp=20.0),
+        limits=JointLimits(MODEL), distances=DistanceLimits(CollisionModel(MODEL, shapes))), state
+
+
+def test_shapes_of_a_payload_are_shapes_of_the_robot():
+    made, state = beside_a_post()
+    before = made.distances.pairs
+    made.payloads.put('tool', 'l_hand', TOOL)
+    without = made.compute_torque(state)
+    assert made.urgent_pairs == ()
+    made.payloads.put('tool', 'l_hand', TOOL, shapes=[ROD])
+    assert set(map(frozenset, made.distances.pairs)) == {
+        *map(frozenset, before), frozenset(('right', 'rod')), frozenset(('post', 'rod'))}
+    assert abs(made.compute_torque(state) - without).max() > 1.0
+    assert [{*pair[:2]} for pair in made.urgent_pairs] == [{'post', 'rod'}]
+    made.payloads.put('tool', 'l_hand', TOOL, shapes=[ROD], touching=[('rod', 'post')])
+    made.compute_torque(state)
+    assert made.urgent_pairs == ()
+    made.payloads.put('tool', 'l_hand', None)
+    assert made.distances.pairs == before
+
+
+@pytest.mark.parametrize(('shape', 'touching', 'error', 'says'), [
+    (Shape('rod', 'r_hand', 'sphere', [0.1]), (), ModelError, "'rod': it is on the link 'r_hand'"),
+    (Shape('rod', None, 'half_space', ()), (), ModelError, "'rod': a half-space has no end"),
+    (Shape('post', None, 'sphere', [0.1]), (), ModelError, "There is a shape 'post' already"),
+    (ROD, [('rod', 'psot')], ModelError, "neither a shape nor a link 'psot'. Did you mean 'post'")])
+def test_shapes_that_are_refused(shape, touching, error, says):
+    made, _ = beside_a_post()
+    made.payloads.put('tool', 'l_hand', TOOL)
+    before = made.distances
+    with pytest.raises(error, match=says):
+        made.payloads.put('tool', 'l_hand', Payload(5.0), shapes=[shape], touching=touching)
+    assert made.payloads['tool'] is TOOL
+    assert made.distances is before
+
+
+def test_a_controller_without_distances_has_no_shapes_of_payloads():
+    made = OperationalSpaceController(MODEL, [PoseTask('l_hand')], limits=JointLimits(MODEL))
+    with pytest.raises(ControlError, match='keeps no distances'):
+        made.payloads.put('tool', 'l_hand', TOOL, shapes=[ROD])

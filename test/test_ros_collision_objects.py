@@ -270,6 +270,38 @@ def test_shapes_by_parameters_and_what_may_touch(network, described):  # noqa: F
     scene.robot.check()
 
 
+def test_shapes_of_a_payload_are_there_while_it_has_mass(network, described):  # noqa: F811
+    """A payload that the hand carries down ends above the table by its own shapes."""
+    scene = Scene(network, described, shapes=['table', 'can', 'lid'], payloads=['cargo'], **{
+        'table.kind': 'none', 'cargo.frame': 'l_hand', 'cargo.mass': 0.5,
+        'cargo.shapes': ['can', 'lid'], 'can.kind': 'sphere', 'can.size': [0.1],
+        'lid.kind': 'none', 'cargo.may_touch': ['l_wrist_pitch_link']})
+    place = scene.hand() + 0.25 * DOWN
+    table = Shape('table', None, 'box', [0.3, 0.3, 0.04], place + 0.02 * DOWN)
+
+    def height():
+        return (scene.hand() - place)[2]
+
+    for values, says in [
+            ({'cargo__shapes': ['cna']}, "cargo.shapes: 'cna' is not among shapes. Did you mean "),
+            ({'cargo__shapes': ['can', 'can']}, "cargo.shapes: 'can' is given twice"),
+            ({'can__frame': 'r_hand'}, "cargo.shapes: 'can' is on the link of the payload"),
+            ({'lid__kind': 'half_space'}, "cargo.shapes: 'lid' is a half_space"),
+            ({'can__kind': 'box'}, "shape 'can': size = "),
+            ({'cargo__may_touch': ['tabel']}, 'may_touch: there is neither a shape nor a link')]:
+        assert scene.set(**values).startswith(says)
+    assert scene.set(table__kind='box', table__size=list(table.size), table__pose=[
+        *table.position, 0.0, 0.0, 0.0, 1.0]) == ''
+    scene.robot.send_goal('left', 'l_hand', 0.25 * DOWN)
+    scene.robot.run(2.0)
+    assert height() == pytest.approx(0.11, abs=1e-3)
+    assert scene.set(cargo__mass=0.0) == ''
+    scene.robot.run(2.0)
+    assert height() < 0.08
+    assert 0.0095 < scene.nearest(table) < 0.011  # of all links, without the payload
+    scene.robot.check()
+
+
 def test_pairs_that_are_too_near_are_named(network, described):  # noqa: F811
     """They move the robot, and nothing said so."""
     scene = Scene(network, described, shapes=['table'], **{'table.kind': 'none'})

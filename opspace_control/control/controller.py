@@ -147,7 +147,7 @@ class OperationalSpaceController(ControllerState):
         self.passive_forces = (
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
         constrained, rows = 6 * len(eliminated), 6 * points.size
-        self.payloads = Payloads(model, nodes)
+        self.payloads = Payloads(model, nodes, self._change_shapes)
         frames = operational_frames(points, len(eliminated))
         holds, grips = bind_grasps(
             grasps, model, operational, constraints, frames, self.payloads, self._status)

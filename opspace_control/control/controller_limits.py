@@ -7,7 +7,7 @@ from typing import NamedTuple
 from opspace_control.collision.features import FEATURES
 from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
 from opspace_control.control.limits.kinds import CONTACT_FORCE, KIND_TABLE, KINDS, REASONS
-from opspace_control.errors import ControlError
+from opspace_control.errors import ControlError, ModelError
 
 
 class ActiveLimit(NamedTuple):
@@ -146,6 +146,22 @@ class ControllerLimits:
         self._check_limits()
         self._limits.distances.collision.move_shape(
             self._limits.collision, name, position, rotation, twist)
+
+    def _change_shapes(self, gone, shapes, touching):
+        """Keep distances without shapes of these names, and with others; as `Payloads` needs it."""
+        self._check_limits()
+        distances = self._limits.distances
+        if shapes and distances.capacity == 0:
+            raise ControlError('The controller keeps no distances.',
+                               cure='Make it with distances=DistanceLimits(collision).')
+        collision = distances.collision
+        collision = collision.without_shapes([name for name in gone if name in collision.names])
+        for shape in shapes:
+            if shape.name in collision.names:
+                raise ModelError(f"There is a shape '{shape.name}' already.", element=shape.name,
+                                 cure='Give it another name.')
+        self.distances = distances.changed(
+            collision=collision.with_shapes(shapes, touching=touching))
 
     def _check_limits(self):
         if not self._limits:

@@ -176,6 +176,11 @@ PAYLOAD = (
     changeable('inertia', 'double_array', [0.0] * 6,
         'Its inertia about the centre of mass, link axes: ixx iyy izz ixy ixz iyz.',
         'kg m²', length=6),
+    changeable('shapes', 'string_array', [],
+        "Those of shapes that it has: they are on its link while its mass is above 0, with poses "
+        "in the link's frame, and keep a distance as the robot's own."),
+    changeable('may_touch', 'string_array', [],
+        'Links and shapes that its shapes may touch, as those of a task.'),
 )
 
 # Of each further shape, in a block of its name.
@@ -187,8 +192,9 @@ SHAPE = (
         'Of a box its edges; of a sphere its radius; of a capsule or cylinder its radius and its '
         'length along z, of a capsule that between the centres. A half_space has none.', 'm'),
     changeable('frame', 'string', '',
-        'Link that carries it, such as the hand that holds an object. Empty: the world, which is '
-        'the base frame, or odom_frame with a floating base.'),
+        'Link that carries it, such as the hand that holds an object. Empty: that of the payload '
+        'which has it among its shapes, or else the world, which is the base frame, or odom_frame '
+        'with a floating base.'),
     changeable('pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
         'Pose of its middle there: x y z and quaternion x y z w.', 'm', length=7),
     changeable('may_touch', 'string_array', [],
