@@ -123,10 +123,10 @@ gallery: $(RUN_READY)
 	@for name in $(or $(NAMES),$$(sed -n 's/^opspace demo --experiment //p' doc/gallery.md)); do \
 	  $(BIN)/opspace demo --experiment $$name --output doc/gallery/$$name.png || failed=1; \
 	done; [ -z "$$failed" ]
-	@[ -n "$(NAMES)" ] || $(BIN)/python -m opspace_control.cli.showcase.animation doc/moving.png
+	@[ -n "$(NAMES)" ] || $(BIN)/python doc/moving_picture.py doc/moving.png
 
 reference: $(RUN_READY)
-	@$(BIN)/python -m opspace_control.cli.reference doc/reference
+	@$(BIN)/python doc/reference_pages.py doc/reference
 
 docs: $(DOCS_READY)
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet doc doc/site

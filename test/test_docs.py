@@ -28,6 +28,7 @@ pytest.importorskip('xacro', reason='xacro is not installed')
 import launch_record
 import ros2_words
 import ros_nodes
+from reference_topics import NODES
 from sensor_msgs.msg import JointState
 from test_demo import HERE, OWN, VIEWED, write_own_robot
 
@@ -38,7 +39,6 @@ from opspace_control.cli.parameters import controller_values, simulator_values
 from opspace_control.cli.processes import own_domain, private_environment
 from opspace_control.cli.robots import demo_robot
 from opspace_control.cli.showcase.experiments import all_experiments
-from opspace_control.cli.topic_tables import CONTROLLER
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 
@@ -295,7 +295,7 @@ class TestDescribed:
         """Check that the controller has a topic or service, of this type."""
         names = {name.replace('/opspace_controller', '~'),
                  re.sub(r'/opspace_controller/\w+/', '~/<task>/', name)}
-        assert any(topic.name in names and kind in topic.type for topic in CONTROLLER), name
+        assert any(kind in NODES['opspace_controller'].get(each, '') for each in names), name
 
     @pytest.mark.parametrize('text', [
         text for page in DESCRIBED for text in blocks(page, 'yaml')])

@@ -4,6 +4,7 @@
 
 import re
 import struct
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,13 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
-from opspace_control.cli.showcase import animation
 from opspace_control.cli.showcase.experiments import all_experiments
 
 DOC = Path(__file__).parents[1] / 'doc'
+sys.path.insert(0, str(DOC))
+
+import moving_picture  # noqa: E402
+
 # By the command of each section: its title, and what stands below the command.
 SECTIONS = {command: (title, words) for title, command, words in re.findall(
     r'^## (.*)\n\n```bash\n(.*)\n```\n\n([^#]*)', (DOC / 'gallery.md').read_text(), re.MULTILINE)}
@@ -51,10 +55,10 @@ def test_moving_picture_moves():
     data = (DOC / 'moving.png').read_bytes()
     assert data.startswith(b'\x89PNG')
     frames, = struct.unpack('>I', data[data.index(b'acTL') + 4:][:4])
-    assert frames == round(animation._SECONDS / animation._FRAME)
+    assert frames == round(moving_picture._SECONDS / moving_picture._FRAME)
 
 
 def test_hands_of_the_moving_picture_stay():
-    lines, _, hands = zip(*animation.rocking_torso(), strict=True)
+    lines, _, hands = zip(*moving_picture.rocking_torso(), strict=True)
     assert np.ptp(hands, axis=0).max() < 2e-3
     assert np.ptp(lines, axis=0).max() > 0.1

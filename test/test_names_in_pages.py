@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from reference_topics import NODES
 from test_pages import DOC, ROOT, offences
 
 import opspace_control
-from opspace_control.cli.topic_tables import NODES
 from opspace_control.ros.parameters import controller_parameters, simulator_parameters
 from opspace_control.ros.parameters.joints import PASSIVE, POSTURE, STANDING, joint_table
 
@@ -71,7 +71,7 @@ def parameters():
 @functools.cache
 def topics():
     """Return the pattern of the names of topics and services."""
-    return pattern_of(tuple(sorted({topic.name for topics in NODES.values() for topic in topics})))
+    return pattern_of(tuple(sorted({name for topics in NODES.values() for name in topics})))
 
 
 def resolves(span):

@@ -14,11 +14,11 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from lifecycle_msgs.msg import State, Transition
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from reference_topics import NODES
 from ros_nodes import joint_state, robot_text
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from opspace_control.cli.topic_tables import CONTROLLER
 from opspace_control.control.split import SOURCES
 from opspace_control.identification.residual_parts import PARTS
 
@@ -155,10 +155,10 @@ def test_robot_description_is_latched():
 
 
 def test_reference_has_every_topic_and_service():
-    told = {topic.name: topic for topic in CONTROLLER}
-    parts = told['~/controller_state/<source>'].description
+    told = NODES[NODE]
+    parts = told['~/controller_state/<source>']
     assert all(f'`{source}`' in parts for source in SOURCES)
-    parts = told['~/external_effort/<part>'].description
+    parts = told['~/external_effort/<part>']
     assert all(f'`{part}`' in parts for part in PARTS)
     assert told.keys() >= {'odom', 'robot_description', '/tf'}
     for name, kind in {**SUBSCRIBED, **PUBLISHED, **SERVICES}.items():
@@ -170,7 +170,7 @@ def test_reference_has_every_topic_and_service():
         short = re.sub('external_effort/.*', 'external_effort/<part>', short)
         assert short in told, short
         type_name = kind if isinstance(kind, str) else kind[0]
-        assert re.sub('/(msg|srv)/', '/', type_name) in told[short].type, short
+        assert re.sub('/(msg|srv)/', '/', type_name) in told[short], short
 
 
 class TestTwoRobots:

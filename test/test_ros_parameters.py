@@ -4,6 +4,7 @@
 
 import math
 import re
+import sys
 
 import pytest
 import yaml
@@ -17,7 +18,6 @@ from rclpy.parameter import Parameter as RosParameter
 from ros2_words import dump, load
 
 from opspace_control.cli.parameters import parameter_file, yaml_value
-from opspace_control.cli.reference import pages
 from opspace_control.cli.robots import LEGGED, ROBOTS
 from opspace_control.errors import ControlError, RosInterfaceError
 from opspace_control.ros.parameters.controller_parameters import (
@@ -29,6 +29,10 @@ from opspace_control.ros.parameters.node_parameters import NodeParameters
 from opspace_control.ros.parameters.parameter_table import Parameter
 from opspace_control.ros.parameters.task_blocks import make_contact
 from opspace_control.share import share_directory
+
+sys.path.insert(0, str(share_directory() / 'doc'))
+
+from reference_pages import pages
 
 TABLE = (
     Parameter('rate', 'double', 10.0, 'A rate.', 'Hz', 0.0, 100.0, read_only=False),

@@ -12,10 +12,10 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 import robots
 import ros_nodes
 from geometry_msgs.msg import PoseStamped
+from reference_topics import NODES
 from std_srvs.srv import SetBool, Trigger
 from test_ros_simulated_sensors import ALL, FLOATING, Bench
 
-from opspace_control.cli.topic_tables import NODES
 from opspace_control.ros.middleware.conversions import TFMessage
 
 # Two arms that reach down from a beam, each with a slide and a hand.
@@ -131,7 +131,7 @@ def test_reference_has_all_that_the_node_subscribes_and_publishes(network):
         for own, kind in (('tool|sole', 'link'), ('box', 'object'), ('grip', 'grasp')):
             names = [re.sub(rf'\b({own})/', f'<{kind}>/', name) for name in names]
         return {re.sub('^/(?!clock|tf)', '', name) for name in names}
-    told = {topic.name for topic in NODES[node]} - (set() if TFMessage else {'/tf'})
+    told = NODES[node].keys() - (set() if TFMessage else {'/tf'})
     assert len(told) > 10
     network.until(lambda: found() >= told)
     assert found() == told

@@ -238,14 +238,10 @@ def _entry(parameter):
     choices = ', '.join(f'`{choice}`' for choice in parameter.choices)
     facts = (f'`{parameter.name}`: {kind}', f'{default} {parameter.unit}'.strip(), parameter.bounds,
              f'one of {choices}' * (len(parameter.choices) > 1), 'read-only' * parameter.read_only)
-    return item(', '.join(filter(None, facts)), parameter.description.replace('<', r'\<'))
-
-
-def item(facts, description):
-    """Return a list item of Markdown, in short lines: facts first, then a description."""
     wrap = partial(textwrap.wrap, width=_PAGE, subsequent_indent='  ', break_long_words=False,
                    break_on_hyphens=False)
-    return '\n'.join([*wrap(f'- {facts}.'), *wrap(description, initial_indent='  '), ''])
+    return '\n'.join([*wrap(f'- {", ".join(filter(None, facts))}.'), *wrap(
+        parameter.description.replace('<', r'\<'), initial_indent='  '), ''])
 
 
 def yaml_block(table, values):

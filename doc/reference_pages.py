@@ -1,13 +1,12 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The reference pages of the documentation that are made from the tables of the code."""
+"""The reference pages that are made from the tables of the code; `make reference` writes them."""
 
 import argparse
 from pathlib import Path
 
 from opspace_control.cli.main import VERBS
-from opspace_control.cli.parameters import item, tables
-from opspace_control.cli.topic_tables import NODES
+from opspace_control.cli.parameters import tables
 
 _MADE = '<!-- Made by `make reference` from the tables of the code. -->\n'
 _PARAMETERS = """\
@@ -18,35 +17,12 @@ read once, when the node is configured. The block of a task is named after the t
 does `ros2 param load`, which changes what may change (it cannot read a `robot_description` with
 `: ` in a comment). `opspace parameters` prints this list, with `--robot NAME` a parameter file.
 """
-_TOPICS = """\
-A leading `~` is the name of the node; names of the user are in angle brackets. States, goals and
-commands are matched by joint name: the order of messages does not matter.
-[The ROS reference](ros_reference.md) has qualities of service.
-"""
-_HEADINGS = {'in': 'Subscribed topics', 'out': 'Published topics', 'service': 'Services'}
 
 
 def pages():
     """Return the text of each page by the name of its file."""
     return {'parameters.md': f'# Parameters\n\n{_MADE}\n{_PARAMETERS}\n{tables()}',
-            'topics.md': f'# Topics and services\n\n{_MADE}\n{_TOPICS}\n{_topics()}',
             'commands.md': f'# Commands\n\n{_MADE}\n{_commands()}'}
-
-
-def _topics():
-    blocks = []
-    for node, topics in NODES.items():
-        blocks.append(f'## `{node}`\n')
-        for direction, heading in _HEADINGS.items():
-            found = [topic for topic in topics if topic.direction == direction]
-            if found:
-                blocks.append(f'**{heading}**\n\n' + ''.join(map(_topic, found)))
-    return '\n'.join(blocks)
-
-
-def _topic(topic):
-    by = f' (parameter `{topic.parameter}`)' if topic.parameter else ''
-    return item(f'`{topic.name}`{by}: {topic.type}', topic.description)
 
 
 def _commands():

@@ -3,8 +3,7 @@
 """
 The moving picture of the README: two hands that stay while the torso rocks, and a trot.
 
-Both robots are simulated in lock-step, without ROS: `python -m
-opspace_control.cli.showcase.animation doc/moving.png`, as `make gallery` does.
+Both robots are simulated in lock-step, without ROS; `make gallery` draws it.
 """
 
 import argparse
