@@ -86,11 +86,25 @@ def test_further_shapes_have_pairs_with_all_that_move_relative_to_them(robot):
     assert len(before.pairs) == 2
     # In place of one of the same name, with pairs of its own.
     held = model.with_shapes([Shape('cup', 'r_hand', 'sphere', [0.05])])
-    assert held.names == (*HANDS, 'table', 'wall', 'cup')
+    assert held.names == (*HANDS, 'table', 'cup', 'wall')
     assert ('r_hand', 'cup') not in held.pairs
     assert ('l_hand', 'cup') in held.pairs
     assert set(map(frozenset, model.without_shapes(['wall', 'cup']).pairs)) == set(
         map(frozenset, before.pairs))
+
+
+def test_further_shapes_have_one_order_whichever_came_first(robot):
+    a, b, c = (Shape(name, None, 'sphere', [0.1]) for name in 'abc')
+    given = CollisionModel(robot, reversed(on_hands()))
+    wanted = given.with_shapes([a, b, c])
+    assert wanted.names == (*HANDS[::-1], 'a', 'b', 'c')
+    own = [Shape('r_hand', None, 'sphere', [0.2])]
+    for model in (given.with_shapes([c, b, a]), given.with_shapes([b]).with_shapes([c, a]),
+                  given.with_shapes([c, b]).without_shapes('b').with_shapes([b]).with_shapes([a])):
+        assert model.shapes == wanted.shapes
+        assert model.pairs == wanted.pairs
+        assert model.without_still_pairs().with_shapes(own).names == (
+            'l_hand', 'a', 'b', 'c', 'r_hand')
 
 
 def test_what_may_touch_has_no_pair(robot):

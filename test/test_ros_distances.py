@@ -150,7 +150,8 @@ def test_every_kind_of_shape_has_markers_that_go_with_it(network):
     shown = next(shapes(message) for message in heard if shapes(message))
     assert sorted(map(look, shown)) == sorted(
         marker for _, markers in kinds.values() for marker in markers)
-    grid, normal = shown[-1], np.array([0.96, 0.0, 0.28])
+    grid = next(marker for marker in shown if marker.type == Marker.LINE_LIST)
+    normal = np.array([0.96, 0.0, 0.28])
     np.testing.assert_allclose(
         numbers_of(grid.pose), [*normal @ [-9.0, -1.0, 0.5] * normal, *tilted], atol=1e-9)
     ends = np.array([[point.x, point.y, point.z] for point in grid.points])

@@ -3,6 +3,7 @@
 """The shapes of a robot and of its world, and the pairs of them that may touch."""
 
 from itertools import combinations, product
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,7 @@ class CollisionModel:
         self.robot = robot
         self.shapes = tuple(shapes)
         self._index = {shape.name: s for s, shape in enumerate(self.shapes)}
+        self._given = frozenset(self._index)
         if len(self._index) < len(self.shapes):
             names = [shape.name for shape in self.shapes]
             twice = next(name for name in names if names.count(name) > 1)
@@ -86,9 +88,10 @@ class CollisionModel:
         Return a `CollisionModel` with further shapes, and without pairs that may touch.
 
         An object that a hand holds is a shape on the hand's link. The new shapes are in pairs with
-        all that move relative to them; the other pairs are those of this model. Raises a ModelError
-        as the constructor, and for a pair of ``touching`` with a name that is neither a shape's nor
-        a link's.
+        all that move relative to them; the other pairs are those of this model. Further shapes are
+        in the order of their names, behind those of the constructor: what a controller computes
+        does not depend on which came first. Raises a ModelError as the constructor, and for a pair
+        of ``touching`` with a name that is neither a shape's nor a link's.
 
         Parameters
         ----------
@@ -100,8 +103,10 @@ class CollisionModel:
 
         """
         new = {shape.name for shape in shapes}
-        model = CollisionModel(self.robot, [
-            *(shape for shape in self.shapes if shape.name not in new), *shapes])
+        given = self._given - new
+        others = [shape for shape in self.shapes if shape.name not in given | new]
+        model = self._derived([*(shape for shape in self.shapes if shape.name in given),
+                               *sorted([*others, *shapes], key=attrgetter('name'))], None, given)
         before, allowed = _both_orders(self.pairs), _both_orders(
             pair for names in touching for pair in product(*map(model._named, names)))
         model._pairs = [indices for indices, pair in zip(model._pairs, model.pairs, strict=True)
@@ -115,9 +120,8 @@ class CollisionModel:
         A ModelError says that there is no such shape.
         """
         gone = {self.shapes[self._found(name)].name for name in names}
-        return CollisionModel(
-            self.robot, [shape for shape in self.shapes if shape.name not in gone],
-            [pair for pair in self.pairs if gone.isdisjoint(pair)])
+        return self._derived([shape for shape in self.shapes if shape.name not in gone],
+                             [pair for pair in self.pairs if gone.isdisjoint(pair)], self._given)
 
     def without_still_pairs(self):
         """Return a `CollisionModel` without the pairs that no joint moves but those with brakes."""
@@ -126,10 +130,16 @@ class CollisionModel:
                          if robot.nodes['v_index'][k] >= 0
                          and not robot.locked[robot.nodes['v_index'][k]]}
                   for node in set(self._nodes) - {WORLD}} | {WORLD: set()}
-        return CollisionModel(robot, self.shapes, [
+        return self._derived(self.shapes, [
             names for names, (a, b) in zip(self.pairs, self._pairs, strict=True)
             if self.shapes[a].link is None or self.shapes[b].link is None
-            or movers[self._nodes[a]] != movers[self._nodes[b]]])
+            or movers[self._nodes[a]] != movers[self._nodes[b]]], self._given)
+
+    def _derived(self, shapes, pairs, given):
+        """Return a model of the same robot; ``given`` are names of shapes of the constructor."""
+        model = CollisionModel(self.robot, shapes, pairs)
+        model._given = given
+        return model
 
     def _named(self, name):
         """Return the names of the shapes that are called so, or are fixed to such a link."""
