@@ -55,9 +55,9 @@ class Arm:
 
     def __init__(self, seed, known=None):
         robot = arms()
-        self.text = known[0] if known else robot.path.read_text()
-        self.model = RobotModel.from_urdf(self.text, locked_joints=robot.braked)
-        truth = RobotModel.from_urdf_file(robot.path, locked_joints=robot.braked)
+        self.text = known[0] if known else robot.path().read_text()
+        self.model = RobotModel.from_urdf(self.text, locked_joints=robot.braked())
+        truth = RobotModel.from_urdf_file(robot.path(), locked_joints=robot.braked())
         self.plant = simulated(robot, truth, Reality(**REALITY, seed=seed))
         self.free = ~self.model.locked
         self.limits = self.model.effort_limits[self.free]
@@ -108,7 +108,7 @@ def learn(seed, identified):
         found = identify(model, motion_samples(model, time, q, efforts), links=None)
         coulomb, viscous = np.nan_to_num([found.coulomb, found.viscous])
         known = with_inertias(arm.text, model, found.bodies), coulomb, viscous
-        model = RobotModel.from_urdf(known[0], locked_joints=arms().braked)
+        model = RobotModel.from_urdf(known[0], locked_joints=arms().braked())
     motion = SimpleNamespace(time=time, q=q, v=v, valid=np.ones(len(q), bool))
     residuals = moving_residuals(
         model, motion, efforts, rate=RATE, coulomb=coulomb, viscous=viscous)

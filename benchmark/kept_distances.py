@@ -83,9 +83,7 @@ def posture_of(model, start):
 
 def _demo(name, words):
     robot = demo_robot(name)
-    joints = RobotModel.from_urdf_file(robot.path()).dof_names
-    braked = tuple(joint for joint in joints if robot.driven and joint not in robot.driven)
-    return robot_of(words, robot.path(), robot.hands, robot.start, braked)
+    return robot_of(words, robot.path(), robot.hands, robot.start, robot.braked())
 
 
 def robots():

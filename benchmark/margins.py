@@ -48,7 +48,8 @@ class Loop:
     def controller(self, limits=None):
         """Return the controller of a new model, and the model."""
         robot = arms(self.robot)
-        model = opspace_control.RobotModel.from_urdf_file(robot.path, locked_joints=robot.braked)
+        model = opspace_control.RobotModel.from_urdf_file(
+            robot.path(), locked_joints=robot.braked())
         controller = opspace_control.OperationalSpaceController(
             model, [opspace_control.PoseTask(hand, kp=self.kp) for hand in robot.hands],
             limits=limits and limits(model))

@@ -37,7 +37,7 @@ def push(name, bounds, kind, direction):
     """
     friction, load = KINDS[kind]
     robot = arms(name)
-    model = opspace_control.RobotModel.from_urdf_file(robot.path, locked_joints=robot.braked)
+    model = opspace_control.RobotModel.from_urdf_file(robot.path(), locked_joints=robot.braked())
     plant = simulated(robot, model, Reality(coulomb_ratio=friction))
     controller = opspace_control.OperationalSpaceController(
         model, [opspace_control.PoseTask(hand) for hand in robot.hands],

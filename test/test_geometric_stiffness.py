@@ -127,9 +127,7 @@ def test_hands_rest_where_joints_are_at_their_ends():
 def test_joints_that_turn_against_each_other_rest():
     """Elbow and wrist at their ends leave two that move no row: 1.9 rad/s for good before."""
     robot = demo_robot('tiago_dual')
-    joints = RobotModel.from_urdf_file(robot.path()).dof_names
-    model = RobotModel.from_urdf_file(
-        robot.path(), locked_joints=[joint for joint in joints if joint not in robot.driven])
+    model = RobotModel.from_urdf_file(robot.path(), locked_joints=robot.braked())
     state = RobotState(model, named_posture(model, robot.start), np.zeros(model.nv))
     tasks = [PoseTask(hand, max_linear_velocity=0.5, max_angular_velocity=1.5)
              for hand in robot.hands]

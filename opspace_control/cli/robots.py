@@ -49,6 +49,12 @@ class DemoRobot:
         """Return the path of the URDF file, or raise an OpspaceError if it is not installed."""
         return share_directory() / 'urdf' / self.urdf if self.ours else real_robot(self.urdf)
 
+    def braked(self):
+        """Return the joints that brakes hold: those without a drive, where some have one."""
+        from opspace_control.model import KinematicTree
+        joints = KinematicTree.from_urdf_file(self.path()).dof_names
+        return tuple(name for name in joints if self.driven and name not in self.driven)
+
     def collision(self):
         """Return the `CollisionDescription` of the file that comes with this package."""
         from opspace_control.collision import CollisionDescription

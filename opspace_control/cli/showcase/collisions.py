@@ -86,10 +86,7 @@ class Scene:
         from opspace_control.simulation.distance_judge import DistanceJudge
         from opspace_control.simulation.lockstep import LockStep
 
-        path, hands = self.robot.path(), self.robot.hands
-        joints = opspace_control.RobotModel.from_urdf_file(path).dof_names
-        braked = tuple(joint for joint in joints
-                       if self.robot.driven and joint not in self.robot.driven)
+        path, hands, braked = self.robot.path(), self.robot.hands, self.robot.braked()
         model = opspace_control.RobotModel.from_urdf_file(path, locked_joints=braked)
         simulated = SimulatedRobot(path.read_text(), timestep=_PERIOD, joint_friction=False,
                                    locked_joints=braked)

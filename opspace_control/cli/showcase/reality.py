@@ -9,12 +9,11 @@ noise and delay.
 
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 import opspace_control
-from opspace_control.cli.robots import demo_robot, real_robot
+from opspace_control.cli.robots import DemoRobot, demo_robot
 from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.record import Finding
 from opspace_control.cli.showcase.studies import Panel
@@ -36,26 +35,13 @@ OBSERVER = {'rate': 20.0, 'max_force': 60.0, 'max_moment': 20.0}  # 1/s, N, N·m
 GOALS, _ROBOTS = 6, 12  # each goal is that of several robots
 
 
-@dataclass(frozen=True)
-class Arms:
-    """A robot on a fixed base: its file, hands that get goals, start, and joints with brakes on."""
-
-    path: Path
-    hands: tuple
-    start: dict
-    braked: tuple
+_PANDA = DemoRobot('panda', 'Franka Emika Panda, 7 joints', 'panda_description/urdf/panda.urdf',
+                   ('panda_link8',), _START, tuple(_START))
 
 
-def arms(name='panda'):
-    """Return the Arms of a Panda, or of a robot of the demo."""
-    robot = None if name == 'panda' else demo_robot(name)
-    path = robot.path() if robot else real_robot('panda_description/urdf/panda.urdf')
-    joints = opspace_control.RobotModel.from_urdf_file(path).dof_names
-    if robot is None:
-        return Arms(path, ('panda_link8',), _START, tuple(
-            joint for joint in joints if 'finger' in joint))
-    return Arms(path, robot.hands, robot.start, tuple(
-        joint for joint in joints if robot.driven and joint not in robot.driven))
+def arms(name=_PANDA.name):
+    """Return the robot on a fixed base of this name: a Panda, or one of the demo."""
+    return _PANDA if name == _PANDA.name else demo_robot(name)
 
 
 @dataclass(frozen=True)
@@ -112,7 +98,7 @@ def simulated(arms, model, reality):
 
     friction = reality.coulomb_ratio * np.where(model.locked, 0.0, model.effort_limits)
     robot = SimulatedRobot(
-        arms.path.read_text(), timestep=PERIOD, locked_joints=arms.braked, joint_friction=False,
+        arms.path().read_text(), timestep=PERIOD, locked_joints=arms.braked(), joint_friction=False,
         reality=replace(reality, coulomb_ratio=0.0, coulomb=dict(
             zip(model.dof_names, friction.tolist(), strict=True))))
     robot.reset(arms.start)
@@ -123,7 +109,7 @@ def seek(arms, reality, goals, prepare=lambda controller: None):
     """Send the hands of a robot of a `Reality` to some of `random_goals`; return the `ArmTrial`."""
     from opspace_control.simulation.lockstep import LockStep
 
-    model = opspace_control.RobotModel.from_urdf_file(arms.path, locked_joints=arms.braked)
+    model = opspace_control.RobotModel.from_urdf_file(arms.path(), locked_joints=arms.braked())
     robot = simulated(arms, model, reality)
     tasks = [opspace_control.PoseTask(
         hand, max_linear_velocity=_SPEEDS[0], max_angular_velocity=_SPEEDS[1])
