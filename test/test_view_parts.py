@@ -355,7 +355,7 @@ def test_dragged_handle_is_sent_though_it_is_moved_to_the_goal_too(scene, viewer
     acts, sent = [], []
     handle = GoalHandle(scene, '', 'hand', 0.1, True, acts.append,
                         lambda *goal: sent.append(goal))
-    goal = np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    goal = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     viewer.expect(lambda: '/goal of hand' in viewer.nodes)
     viewer.drag('/goal of hand', [1.0, 2.0, 3.0], [0.0, 1.0, 0.0, 0.0])
     viewer.expect(lambda: len(acts) == 3)
@@ -363,10 +363,9 @@ def test_dragged_handle_is_sent_though_it_is_moved_to_the_goal_too(scene, viewer
     for act in acts:
         act()
     handle.update(np.zeros(3), goal)
-    (task, position, quaternion), = sent
+    (task, pose), = sent
     assert task == 'hand'
-    np.testing.assert_array_equal(position, [1.0, 2.0, 3.0])
-    np.testing.assert_array_equal(quaternion, [1.0, 0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(pose, [1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0])
     handle.remove()
 
 

@@ -47,12 +47,7 @@ def main(arguments):
         print(doubt, file=sys.stderr)
     facts = description_facts(description)
     facts['pairs'] = len(description.model(robot).pairs)
-    print('\n'.join([f'{output}: {summary(facts)}', *_fattest(facts)]))
+    print('\n'.join([f'{output}: {summary(facts)}', *(
+        f'  {fit["shape"]}: {fit["kind"]}, too fat by up to {1e3 * fit["too_fat"]:.0f} mm, '
+        f'too thin by up to {1e3 * fit["too_thin"]:.0f} mm' for fit in facts['fits'][:_MOST])]))
     return 0
-
-
-def _fattest(facts):
-    """Yield a line for each of the shapes that are too fat by most."""
-    for fit in facts['fits'][:_MOST]:
-        yield (f'  {fit["shape"]}: {fit["kind"]}, too fat by up to {1e3 * fit["too_fat"]:.0f} mm, '
-               f'too thin by up to {1e3 * fit["too_thin"]:.0f} mm')

@@ -149,8 +149,7 @@ class GoalMarkersNode(Node):
             goal = self._remote.goal(task)
             if goal is None or now - self._touched.get(task, -np.inf) < _TIMEOUT:
                 continue
-            frame, position, quaternion = goal
-            pose = np.array([*position, *quaternion])
+            frame, pose = goal
             if not np.isfinite(pose).all():
                 continue
             if task not in self._markers:
@@ -168,8 +167,7 @@ class GoalMarkersNode(Node):
         self._touched[task] = time.monotonic()
         if not moved or self._remote is None:
             return
-        numbers = numbers_of(pose)
-        self._remote.send_goal(task, frame, numbers[:3], numbers[3:])
+        self._remote.send_goal(task, frame, numbers_of(pose))
         self._shown.pop(task, None)  # update the other displays, also if the goal is refused
 
 

@@ -30,15 +30,15 @@ def task(goal, error, wrench):
     """
     Return the lines of a task.
 
-    Its ``goal`` is (frame, position (3,), m, quaternion (4,), xyzw), its ``error`` (6,), m and rad,
-    and ``wrench`` (6,) what it commands, N and N·m; None where no message has come.
+    Its ``goal`` is (frame, pose (7,) ``[x y z qx qy qz qw]``), its ``error`` (6,), m and rad, and
+    ``wrench`` (6,) what it commands, N and N·m; None where no message has come.
     """
     if goal is None:
         return _box(_error(error, wrench))
-    frame, position, quaternion = goal
-    numbers = ' '.join(f'{x:.3f}' for x in position), ' '.join(f'{x:.3f}' for x in quaternion)
-    return _box(f'goal {numbers[0]} m, quaternion {numbers[1]}, in {escape(frame)}<br>'
-                f'{_error(error, wrench)}')
+    frame, pose = goal
+    numbers = [f'{x:.3f}' for x in pose]
+    return _box(f'goal {" ".join(numbers[:3])} m, quaternion {" ".join(numbers[3:])}, in '
+                f'{escape(frame)}<br>{_error(error, wrench)}')
 
 
 def _error(six, wrench):

@@ -22,7 +22,7 @@ class GoalHandle:
 
     The node ``base`` of the scene carries the frame of goals; ``size`` is in m; ``turns`` tells
     whether the task controls any rotation. ``act`` runs a function in the thread of the node;
-    ``send`` takes the task, position (3,) and quaternion xyzw.
+    ``send`` takes the task and a pose (7,) ``[x y z qx qy qz qw]``.
     """
 
     def __init__(self, scene, base, task, size, turns, act, send):
@@ -39,17 +39,17 @@ class GoalHandle:
         @self._grip.on_update
         async def _(event):  # the order of events counts
             # Now: `update` may move the handle to the present goal before ``act`` runs.
-            place = np.array(self._grip.position), np.roll(self._grip.wxyz, -1)
+            place = np.concatenate([self._grip.position, np.roll(self._grip.wxyz, -1)])
             act(lambda: self._on_drag(event.phase, place))
 
     def update(self, pose, goal):
-        """Send a dragged pose; show the line from a position (3,) to a goal (position, xyzw)."""
-        if self._moved:
-            self._send(self._task, *self._moved)
+        """Send a dragged pose; show the line from a position (3,) to a goal (7,)."""
+        if self._moved is not None:
+            self._send(self._task, self._moved)
             self._moved = None
         # Until then a viewer drags it, or the controller has not had time to set the goal.
         elif not self._dragged and time.monotonic() - self._released >= _REFUSED:
-            position, wxyz = goal[0], np.roll(goal[1], 1)
+            position, wxyz = goal[:3], np.roll(goal[3:], 1)
             if (not np.allclose(position, self._grip.position, rtol=0.0, atol=_SAME)
                     or 1.0 - abs(wxyz @ self._grip.wxyz) > _SAME ** 2 / 8.0):
                 self._grip.position, self._grip.wxyz = position, wxyz

@@ -18,6 +18,7 @@ from std_msgs.msg import String
 from opspace_control.errors import OpspaceError
 from opspace_control.ros.clients.remote import Outlook, Remote, controllers, look_for_offer
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
+from opspace_control.ros.middleware.conversions import numbers_of
 from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE
 from opspace_control.view.camera import Camera, size_of
 from opspace_control.view.collision_shapes import ShapeOverlay
@@ -162,21 +163,20 @@ class ViewNode(Node):
             if first:
                 self._panel.show_positions(self._positions)
         if odom := self._base.take():
-            p, o = odom.pose.pose.position, odom.pose.pose.orientation
-            self._robot.place(odom.child_frame_id, np.array([p.x, p.y, p.z]),
-                              np.array([o.w, o.x, o.y, o.z]))
+            pose = numbers_of(odom.pose.pose)
+            self._robot.place(odom.child_frame_id, pose[:3], np.roll(pose[3:], 1))
 
     def _update_goals(self):
         for task in self._offer.movable:
             pose, goal = self._remote.pose(task), self._remote.goal(task)
-            if goal is None or not np.isfinite([*goal[1], *goal[2]]).all():
+            if goal is None or not np.isfinite(goal[1]).all():
                 continue
             if task not in self._handles:
                 if not self._remote.hears(task):
                     continue
                 self._handles[task] = self._make_handle(task, goal[0])
             self._handles[task].show(self._panel.acts(task))
-            self._handles[task].update(pose[1], goal[1:])
+            self._handles[task].update(pose[1][:3], goal[1])
 
     def _make_handle(self, task, frame):
         """Return the handle of a task whose goals are given in a frame."""
@@ -185,8 +185,8 @@ class ViewNode(Node):
         axes = self._remote_parameters.values.get(f'{task}.axes', 'rx').split()
         return GoalHandle(
             self._server.scene, base, task, size, any(axis.startswith('r') for axis in axes),
-            self._actions.put, lambda task, position, quaternion: self._remote and
-            self._remote.send_goal(task, frame, position, quaternion))
+            self._actions.put,
+            lambda task, pose: self._remote and self._remote.send_goal(task, frame, pose))
 
     def _on_diagnostics(self, message):
         for status in message.status:

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The simulator in the view: its boxes, grips and services."""
 
+import numpy as np
 from geometry_msgs.msg import PoseStamped
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.parameter import parameter_value_to_python
 from rclpy.parameter_client import AsyncParameterClient
 
 from opspace_control.ros.clients.remote import RemoteNode, between
+from opspace_control.ros.middleware.conversions import numbers_of
 from opspace_control.ros.middleware.graph import endpoints_of
 from opspace_control.view.controls import Switch, on_click
 
@@ -41,10 +43,8 @@ class Simulation:
         for name, outlook in self._outlooks.items():
             message = outlook.take()
             if message and name in self._boxes:
-                p, o = message.pose.position, message.pose.orientation
-                self._boxes[name].position = p.x, p.y, p.z
-                self._boxes[name].wxyz = o.w, o.x, o.y, o.z
-                self._boxes[name].visible = True
+                pose, box = numbers_of(message.pose), self._boxes[name]
+                box.position, box.wxyz, box.visible = pose[:3], np.roll(pose[3:], 1), True
 
     def _look_for_offer(self):
         """Return the names of its boxes and of its grips, or None."""

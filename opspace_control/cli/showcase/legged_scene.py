@@ -9,7 +9,7 @@ import numpy as np
 from opspace_control import JointLimits, OperationalSpaceController, RobotModel
 from opspace_control.cli.robots import FEET, quadruped_stance, real_robot
 from opspace_control.locomotion import Locomotion, legged_tasks
-from opspace_control.spatial.rotations import yaw_of
+from opspace_control.spatial.rotations import matrix_from_quaternion, rpy_from_matrix
 
 # Radius of the feet, m, and angle of the hips by which they are nearer to each other, rad.
 QUADRUPEDS = {'b1': (0.04, 0.06), 'go2': (0.022, 0.04)}
@@ -101,10 +101,7 @@ class LeggedScene:
 
     def _report(self):
         robot = self.robot.simulated
-        x, y, z, w = robot.base_pose[3:]
-        roll = math.atan2(2.0 * (w * x + y * z), 1.0 - 2.0 * (x * x + y * y))
-        pitch = math.asin(max(min(2.0 * (w * y - z * x), 1.0), -1.0))
-        yaw = yaw_of((x, y, z, w))
+        roll, pitch, yaw = rpy_from_matrix(matrix_from_quaternion(robot.base_pose[3:]))
         vx, vy, _, _, _, rate = robot.base_twist
         c, s = math.cos(yaw), math.sin(yaw)
         slip = max((self._friction_needed(contact)

@@ -181,12 +181,9 @@ class Remote(RemoteNode):
         return self._markers.take()
 
     def pose(self, task):
-        """Return frame, position (3,), m, and quaternion (4,), xyzw, of a task's pose; or None."""
+        """Return the frame and (7,) ``[x y z qx qy qz qw]`` of a task's pose, or None."""
         message = self._poses[task].look()
-        if message is None:
-            return None
-        pose = numbers_of(message.pose)
-        return message.header.frame_id, pose[:3], pose[3:]
+        return message and (message.header.frame_id, numbers_of(message.pose))
 
     def error(self, task):
         """Return goal minus pose of a task, (6,), m and a rotation vector in rad, or None."""
@@ -204,8 +201,8 @@ class Remote(RemoteNode):
         pose, error = self.pose(task), self.error(task)
         if pose is None or error is None:
             return None
-        frame, position, quaternion = pose
-        return frame, position + error[:3], turned(quaternion, error[3:])
+        frame, pose = pose
+        return frame, np.concatenate([pose[:3] + error[:3], turned(pose[3:], error[3:])])
 
     def wrenches(self):
         """
@@ -232,11 +229,11 @@ class Remote(RemoteNode):
         """Return whether a goal that is sent to a task would be received."""
         return self._goals[task].get_subscription_count() > 0
 
-    def send_goal(self, task, frame, position, quaternion):
-        """Send a task its goal: position (3,), m, and quaternion xyzw in a frame."""
+    def send_goal(self, task, frame, pose):
+        """Send a task its goal (7,) ``[x y z qx qy qz qw]`` in a frame."""
         message = PoseStamped()
         message.header.frame_id = frame
-        fill_message(message.pose, np.array([*position, *quaternion]))
+        fill_message(message.pose, pose)
         self._goals[task].publish(message)
 
     def send_force(self, task, six):
