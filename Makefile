@@ -127,6 +127,7 @@ gallery: $(RUN_READY)
 
 reference: $(RUN_READY)
 	@$(BIN)/python doc/reference_pages.py doc/reference
+	@$(BIN)/python doc/managed_files.py
 
 docs: $(DOCS_READY)
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going --quiet doc doc/site

@@ -7,19 +7,20 @@ import textwrap
 from functools import partial
 
 from opspace_control.arguments import make_parser
-from opspace_control.cli import legged_parameters
 from opspace_control.cli.robots import LEGGED, ROBOTS, demo_robot
-from opspace_control.model import KinematicTree
 from opspace_control.ros.parameters import controller_parameters as controller
 from opspace_control.ros.parameters import simulator_parameters as simulator
 from opspace_control.ros.parameters.joints import PASSIVE, POSTURE, STANDING, joint_table
-from opspace_control.ros.parameters.parameter_table import Parameter
 
 # Given by the launch file or the demo, which know where the robot's file is.
 _GIVEN_ELSEWHERE = {'robot_description': None}
 _WIDTH, _PAGE = 96, 116
 # Words that YAML does not read as text.
 _NOT_WORDS = ('yes', 'no', 'on', 'off', 'true', 'false', 'null')
+# Friction of the floor under robots on legs, and that which the controller counts on.
+_FRICTION, _COUNTED_ON = 0.8, 0.7
+# Part of the sole in which the controller keeps the centre of pressure; least normal force, N.
+_SOLE, _LEAST = 0.9, 20.0
 
 
 def main(arguments):
@@ -27,17 +28,8 @@ def main(arguments):
     parser = make_parser('parameters', __doc__)
     parser.add_argument('--robot', choices=[robot.name for robot in (*ROBOTS, *LEGGED)],
                         help='print the YAML file of this robot instead')
-    parser.add_argument('--ros2-control', action='store_true',
-                        help='print the YAML file of dual_arm under ros2_control')
-    parser.add_argument('--gazebo', action='store_true',
-                        help='print the YAML file of dual_arm in Gazebo')
     options = parser.parse_args(arguments)
-    if options.ros2_control:
-        print(ros2_control_file(demo_robot('dual_arm')), end='')
-    elif options.gazebo:
-        print(gazebo_file(demo_robot('dual_arm')), end='')
-    else:
-        print(parameter_file(demo_robot(options.robot)) if options.robot else tables(), end='')
+    print(parameter_file(demo_robot(options.robot)) if options.robot else tables(), end='')
     return 0
 
 
@@ -70,8 +62,49 @@ def controller_values(robot):
               'collision.file': robot.collision_file if robot.distances else ''}
     for task, hand in zip(tasks, robot.hands, strict=True):
         values |= {f'{task}.frame': hand, f'{task}.axes': robot.axes}
-    on_legs = robot.feet or robot.soles
-    return values | (legged_parameters.controller_values(robot) if on_legs else {})
+    if robot.feet:
+        values |= _on_points(robot)
+    elif robot.soles:
+        values |= _on_soles(robot)
+    return values
+
+
+def _on_soles(robot):
+    """Return parameters of a humanoid: balance before trunk and height, these before the hands."""
+    values = {
+        'tasks': ['balance', 'trunk', 'height', 'left_hand', 'right_hand'],
+        'contacts': list(robot.soles), 'limits.effort_rate': 200.0, 'limits.velocity_scale': 1.3,
+        'safety.release_time': 1.0,
+        'balance.type': 'center_of_mass', 'balance.axes': 'x y', 'balance.kp': 20.0,
+        'trunk.frame': 'base_link', 'trunk.axes': 'rx ry rz', 'trunk.kp': 50.0, 'trunk.priority': 1,
+        'height.frame': 'torso_2_link', 'height.axes': 'z', 'height.kp': 30.0,
+        'height.priority': 2}
+    for hand in ('left_hand', 'right_hand'):
+        values |= {f'{hand}.kp': 40.0, f'{hand}.priority': 3}
+    for link in robot.soles:
+        x, y, z = (0.5 * length for length in robot.shapes[link])
+        values |= {f'{link}.engaged': True, f'{link}.friction': 0.5,
+                   f'{link}.min_normal_force': _LEAST,
+                   f'{link}.sole': [-_SOLE * x, -_SOLE * y, -z, _SOLE * x, _SOLE * y, -z]}
+    return values
+
+
+def _on_points(robot):
+    """Return parameters of a robot that walks."""
+    values = {
+        'contacts': list(robot.feet), 'legs.feet': list(robot.feet), 'legs.gait': 'trot',
+        'legs.max_velocity': list(robot.fastest),
+        # Without its node a robot that trots falls within half a second.
+        'safety.node_timeout': 0.1,
+        # The load of a leg changes within a few milliseconds, and it stops within one.
+        'limits.effort_rate': 500.0, 'limits.acceleration': 1000.0, 'limits.approach_rate': 50.0,
+        'limits.velocity_kept': 1.0, 'limits.velocity_scale': 1.3,
+        # As long as it takes to lie down.
+        'safety.release_time': 1.0}
+    for foot in robot.feet:
+        values |= {f'{foot}.kind': 'point', f'{foot}.engaged': True,
+                   f'{foot}.friction': _COUNTED_ON}
+    return values | {f'stance.{joint}.position': value for joint, value in robot.start.items()}
 
 
 def simulator_values(robot):
@@ -83,7 +116,12 @@ def simulator_values(robot):
     if robot.floating_base:
         values['initial_base_twist'] = list(robot.drift)
     if robot.feet or robot.soles:
-        values |= legged_parameters.simulator_values(robot)
+        values |= {
+            'pace': 'patient', 'floor': True, 'friction': _FRICTION,
+            'initial_base_pose': [0.0, 0.0, robot.height, 0.0, 0.0, 0.0, 1.0],
+            'odom_noise': [0.002, 0.003, 0.03, 0.02], 'odom_delay': 0.002,
+            'shapes': list(robot.shapes),
+            **{f'{link}.size': list(size) for link, size in robot.shapes.items()}}
     return values | {f'initial_positions.{joint}': value for joint, value in robot.start.items()}
 
 
@@ -103,120 +141,21 @@ def parameter_file(robot, given=(), command=''):
         '# The robot itself, robot_description, is given by the launch file, or comes by topic.',
         f'# Made by: {command or f"opspace parameters --robot {robot.name}"}',
         '',
-        *_block('controller', (*controller.controller_table(
+        *node_block('controller', (*controller.controller_table(
             values['tasks'], contacts=values.get('contacts', ())), *joint_table(
                 STANDING, robot.start if robot.feet else ())), values),
-        *_block('simulator', _simulator_table(robot), simulator_values(robot)),
+        *node_block('simulator', simulator_rows(robot), simulator_values(robot)),
         ])
 
 
-def ros2_control_file(robot):
-    """Return the text of config/ros2_control.yaml, for one of our robots."""
-    return '\n'.join([
-        _managed(robot, 'under ros2_control', 'ros2_control', *_POSITION_CONTROLLER),
-        *_block('controller', controller.controller_table(task_names(robot)),
-                controller_values(robot) | {'controller_manager': 'controller_manager'}),
-        *_watchdog_block(),
-        '# Only with hardware:=topic.',
-        *_block('simulator', _simulator_table(robot), simulator_values(robot) | {
-            'command_topic': 'robot_joint_commands', 'command_type': 'JointState',
-            'publish_clock': False}),
-        ])
-
-
-def gazebo_file(robot):
-    """Return the text of config/gazebo.yaml, for one of our robots."""
-    values = {'controller_manager': 'controller_manager', 'safety.state_timeout': _GAZEBO_PAUSES}
-    return '\n'.join([
-        _managed(robot, 'in Gazebo, by gz_ros2_control', 'gazebo', _NO_POSITIONS, time=_SIM_TIME),
-        '# Gazebo runs by itself: states come late, and stop, when the machine is busy.',
-        *_block('controller', controller.controller_table(task_names(robot)),
-                controller_values(robot) | values),
-        *_watchdog_block(deadline=_GAZEBO_PAUSES),
-        ])
-
-
-def _watchdog_block(**values):
-    return ['# Only with watchdog:=true.', *_block(
-        'command_watchdog', controller.WATCHDOG,
-        {'controller_manager': 'controller_manager', **values})]
-
-
-def _managed(robot, where, file, others, their_parameters='', time=''):
-    """Return the head of a file, and the parameters of the controller manager's own."""
-    driven = KinematicTree.from_urdf_file(robot.path()).effort_joints
-    joints = yaml_block([Parameter('joints', 'string_array', [], '')], {'joints': driven})
-    return _MANAGED.format(
-        name=robot.name, where=where, file=file, time=time, option=file.replace('_', '-'),
-        joints='\n'.join(joints), others=others,
-        their_parameters=their_parameters.format(joints='\n'.join(joints)))
-
-
-# s, of the wall's clock, that are no reason to damp the robot.
-_GAZEBO_PAUSES = 0.2
-
-_SIM_TIME = """
-    # There is one time, Gazebo's; gazebo.launch.py tells our nodes.
-    use_sim_time: true\
-"""
-
-_MANAGED = """\
-# {name} {where}: for the controller manager, its controllers and our nodes.
-#
-# {file}.launch.py gives it to all of them. Copy it for your own robot.
-# Made by: opspace parameters --{option}
-
-/**/controller_manager:
-  ros__parameters:{time}
-    # Joint states come at this rate, and with each of them a control cycle. [Hz]
-    update_rate: 1000
-    joint_state_broadcaster:
-      type: joint_state_broadcaster/JointStateBroadcaster
-{others}
-    # Takes our commands. Loaded inactive, since our controller switches it on and off.
-    # effort_controllers/JointGroupEffortController, which needs no interface_name, serves as well.
-    effort_controller:
-      type: forward_command_controller/ForwardCommandController
-    # Takes the place of the effort controller with route: plugin. Our controller loads it.
-    opspace_plugin:
-      type: opspace_controller/OperationalSpaceController
-
-/**/effort_controller:
-  ros__parameters:{time}
-    # The order of the commands; our nodes ask for it.
-{joints}
-    interface_name: effort
-{their_parameters}"""
-
-# A controller that has the joints while ours is inactive, and its parameters.
-_POSITION_CONTROLLER = ("""\
-    # Has the joints by default: off while our controller is active, and on again when it leaves.
-    position_controller:
-      type: joint_trajectory_controller/JointTrajectoryController\
-""", """
-/**/position_controller:
-  ros__parameters:
-{joints}
-    command_interfaces: [position]
-    state_interfaces: [position, velocity]
-    # It begins where the joints are. By default it would return to the position that it commanded
-    # last, which the joints have left since.
-    set_last_command_interface_value_as_state_on_activation: false
-""")
-_NO_POSITIONS = """\
-    # No position controller: once a joint has obeyed an effort, gz_ros2_control neither obeys
-    # positions nor holds the joint (ros-controls/gz_ros2_control #770). Gazebo holds the joints
-    # until our controller is active; when it leaves, the command watchdog carries the robot.\
-"""
-
-
-def _block(node, table, values):
+def node_block(node, table, values):
     """Return the lines of a node's parameters, and an empty one."""
     return [f'/**/opspace_{node}:', '  ros__parameters:',
             *yaml_block(table, {**values, **_GIVEN_ELSEWHERE}), '']
 
 
-def _simulator_table(robot):
+def simulator_rows(robot):
+    """Return the parameters of the simulator of a robot."""
     return [*simulator.simulator_table({'shapes': list(robot.shapes)}),
             *(simulator.INITIAL_POSITION.named(f'initial_positions.{joint}')
               for joint in robot.start)]
