@@ -14,7 +14,7 @@ from robots import joint, link, robot
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from opspace_control.cli.preflight.loop import look_at_loop
+from opspace_control.cli.preflight.facts import look_at_loop
 from opspace_control.model import KinematicTree
 from opspace_control.runs.motion import read_motion
 from opspace_control.runs.page import page

@@ -14,7 +14,7 @@ from opspace_control import (
     RelativeTask,
     RobotState,
 )
-from opspace_control.cli.preflight.stiffness import LOAD, sag
+from opspace_control.cli.preflight.facts import LOAD, sag
 
 MODEL = sample('dual_arm').model
 SHARE, DT = 1e-3, 1e-3  # of the load, so that the hand moves little; s

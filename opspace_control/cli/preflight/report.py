@@ -10,7 +10,6 @@ import numpy as np
 from opspace_control import library
 from opspace_control.cli.preflight import facts, verdict
 from opspace_control.cli.preflight.collision import look_at_collision
-from opspace_control.cli.preflight.loop import look_at_loop
 from opspace_control.cli.preflight.tree import moving_bodies, tool_frames
 from opspace_control.control.diagnosis.margins import loop_margins
 from opspace_control.control.planning import postures
@@ -86,7 +85,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
                              for name, task in usable['tasks'].items() if task not in tasks]
     values = {**values, **{kind: list(found) for kind, found in usable.items()}}
     report['cycle'] = _cycle(text, values, floating_base, state, findings)
-    report['loop'] = report['cycle'] and look_at_loop(run, report['cycle'], findings)
+    report['loop'] = report['cycle'] and facts.look_at_loop(run, report['cycle'], findings)
     return verdict.judge(report)
 
 
