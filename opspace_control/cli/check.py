@@ -169,19 +169,16 @@ def _links(links, width):
 
 def _tasks(report, paint):
     tasks, together = report['tasks'], report['together']
-    groups = [f'  {group["name"]}: {", ".join(group["joints"])}'
-              for group in report['joint_tasks']]
+    groups = [f'  {group["name"]}: {", ".join(group["joints"])}' for group in report['joint_tasks']]
     if not tasks:
         return groups
-    rows = [('task', 'frame', 'axes', 'joints', 'reaches', 'at best', 'least λ', 'condition',
-             '')]
+    rows = [('task', 'frame', 'axes', 'joints', 'reaches', 'at best', 'least λ', 'condition', '')]
     styles = ['faint']
     for task in tasks:
         level, words = verdict.state_of_task(task, verdict.axes_of(report))
         axes = 'all six' if len(task['axes']) == 6 else ' '.join(task['axes'])
         frame = '' if task['frame'] == task['name'] else task['frame']
-        rows.append((task['name'], frame, axes, str(task['joints']),
-                     *_freedom(task), words))
+        rows.append((task['name'], frame, axes, str(task['joints']), *_freedom(task), words))
         styles.append(None if level == 'OK' else level)
     if len(tasks) > 1:
         rows.append(('together', '', '', '', *_freedom(together),

@@ -17,13 +17,7 @@ from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.errors import OpspaceError
 from opspace_control.identification.clearance import Clearance
 from opspace_control.identification.description import with_inertias
-from opspace_control.identification.excitation import (
-    EFFORT,
-    POOR,
-    REACH,
-    SPEED,
-    exciting_motion,
-)
+from opspace_control.identification.excitation import EFFORT, POOR, REACH, SPEED, exciting_motion
 from opspace_control.identification.fit import identify
 from opspace_control.identification.inertia import body_of_parameters
 from opspace_control.identification.samples import CUTOFF, SLOW, motion_samples

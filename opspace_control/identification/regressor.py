@@ -195,8 +195,7 @@ def _cross(x, y):
 def _cross_motion(V, S):
     """Return the products ``V × S`` (k, 6) of motions."""
     w = V[:, 3:]
-    return np.hstack([_cross(w, S[:, :3]) + _cross(V[:, :3], S[:, 3:]),
-                      _cross(w, S[:, 3:])])
+    return np.hstack([_cross(w, S[:, :3]) + _cross(V[:, :3], S[:, 3:]), _cross(w, S[:, 3:])])
 
 
 def _turned_about(axis, angle):

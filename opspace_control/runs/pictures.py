@@ -53,8 +53,7 @@ def draw_loads(panel, times, loads, title):
     panel.set_title(title)
     for load in 100.0 * loads.T:
         panel.plot(*envelope(times, load), lw=0.6, alpha=0.7)
-    panel.plot(*envelope(times, 100.0 * abs(loads).max(axis=1)), color='k', lw=1.4,
-               label='largest')
+    panel.plot(*envelope(times, 100.0 * abs(loads).max(axis=1)), color='k', lw=1.4, label='largest')
     panel.legend(loc='upper right')
 
 
@@ -89,8 +88,7 @@ def paths(panels, tasks, skeletons):
             draw_lines(panel, lines, grey, across, width=2.5)
         for task, color in _colored(tasks):
             path = thinned(task.pose.values)
-            panel.plot(path[:, across], path[:, 2], color=color, lw=1.6, label=task.name,
-                       zorder=3)
+            panel.plot(path[:, across], path[:, 2], color=color, lw=1.6, label=task.name, zorder=3)
             panel.plot(*path[-1, [across, 2]], 'o', color=color, ms=5, zorder=4)
         panel.set_title(f'From {side}: paths, and the robot from light to dark')
     if tasks:

@@ -80,8 +80,7 @@ class Run:
 
     def beside(self, topic):
         """Return the full name of a topic in the namespace of the controller."""
-        return topic if topic.startswith('/') else (
-            f'{self.controller.rpartition("/")[0]}/{topic}')
+        return topic if topic.startswith('/') else f'{self.controller.rpartition("/")[0]}/{topic}'
 
     def times(self, topic):
         """Return when the messages of a topic came, (k,), s from the start."""

@@ -142,8 +142,7 @@ class Summary:
         states, commands = (self.run.sent.get(topic, np.empty(0, np.int64)) for topic in (
             self.run.states, self.run.commands))
         if self.run.by_plugin:  # each joint state is of a cycle, and a command of the same one
-            self.period = 1e-9 * np.diff(
-                states[(states >= commands[0]) & (states <= commands[-1])])
+            self.period = 1e-9 * np.diff(states[(states >= commands[0]) & (states <= commands[-1])])
             self.latency, self.unanswered = np.empty(0), 0
             return
         self.period = 1e-9 * np.diff(commands)  # (k,), s, between two cycles

@@ -14,8 +14,7 @@ from opspace_control.simulation.drives import make_stiff
 _MOST = 16
 _GRIP = 'grip '
 # Layout of MuJoCo's data of a weld or a connection.
-_SECOND_ANCHOR, _FIRST_ANCHOR, _TURN, _TORQUE_SCALE = (
-    slice(0, 3), slice(3, 6), slice(6, 10), 10)
+_SECOND_ANCHOR, _FIRST_ANCHOR, _TURN, _TORQUE_SCALE = slice(0, 3), slice(3, 6), slice(6, 10), 10
 
 
 class _Grip(NamedTuple):

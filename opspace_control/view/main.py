@@ -26,8 +26,7 @@ def main(arguments):
     options = _parse(arguments)
     server = open_page(options.host, options.port)
     from opspace_control.view.node import ViewNode
-    return run(lambda stop: ViewNode(server, options.controller), arguments,
-               SingleThreadedExecutor)
+    return run(lambda stop: ViewNode(server, options.controller), arguments, SingleThreadedExecutor)
 
 
 def open_page(host, port):

@@ -172,8 +172,7 @@ class Panel:
 
     def _add_gains(self, task):
         """Add the gains of a task, and a folder of its other parameters."""
-        values, names = self._parameters.values, controls.changeable(
-            self._parameters, f'{task}.')
+        values, names = self._parameters.values, controls.changeable(self._parameters, f'{task}.')
         first = _GAINS_OF.get(values.get(f'{task}.type'), _GAINS_OF.get(
             values.get(f'{task}.mode'), _GAINS))
         gains = [name for name in names if name.removeprefix(f'{task}.') in first]

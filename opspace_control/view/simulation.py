@@ -66,8 +66,7 @@ class Simulation:
             for grip in grips:
                 self._add_switch(f'grip {grip}', 'Welds the object to the gripping links.',
                                  f'{grip}/engage')
-        self._outlooks = {name: self._remote.look_at(PoseStamped, f'{name}/pose')
-                          for name in boxes}
+        self._outlooks = {name: self._remote.look_at(PoseStamped, f'{name}/pose') for name in boxes}
         if boxes:
             self._parameters.get_parameters(
                 [f'{name}.size' for name in boxes],

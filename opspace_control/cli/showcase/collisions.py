@@ -116,8 +116,7 @@ class Scene:
                     judge.move(ball.name, place)
                 if keep:
                     controller.move_shape(ball.name, place, twist=[*velocity, 0.0, 0.0, 0.0])
-            least = np.array([
-                judge.least(each) for judge, each in zip(judges, least, strict=True)])
+            least = np.array([judge.least(each) for judge, each in zip(judges, least, strict=True)])
             if cycle % _SHOWN == 0:
                 places = np.array([simulated.frame_pose(hand)[:3] for hand in hands])
                 rows.append((now, least, np.linalg.norm(places - goals, axis=1),

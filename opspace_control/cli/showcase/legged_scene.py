@@ -57,8 +57,7 @@ class LeggedScene:
             self.model.root_link, FEET, **{'friction': friction, **(tasks or {})})
         if law is None:
             law = {'limits': JointLimits(self.model, acceleration=1e3, approach_rate=50.0)}
-        self.controller = OperationalSpaceController(
-            self.model, tasks, constraints=contacts, **law)
+        self.controller = OperationalSpaceController(self.model, tasks, constraints=contacts, **law)
         self.locomotion = Locomotion(self.controller, FEET, stand, stepping=stepping)
         if height is None:
             height = self.locomotion.stance.height + radius

@@ -134,8 +134,7 @@ def seek(arms, reality, goals, prepare=lambda controller: None):
         limits.append(limits_used(model, dofs, robot))
     away, turned = np.max([_distances(targets[hand], seen) for hand, seen in zip(
         arms.hands, np.array(poses).swapaxes(0, 1), strict=True)], axis=0)
-    return ArmTrial(
-        away, turned, np.array(efforts) / model.effort_limits[free], np.array(limits))
+    return ArmTrial(away, turned, np.array(efforts) / model.effort_limits[free], np.array(limits))
 
 
 def _distances(target, poses):

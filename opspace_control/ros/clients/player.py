@@ -43,8 +43,7 @@ class PlayerNode(Node):
         self._run, self._loop = run, loop
         self._position, self._rate = 0.0, rate
         self._times = run.times_of_all
-        self._outlets = {topic: self._publisher(topic, kind)
-                         for topic, kind in run.topics.items()}
+        self._outlets = {topic: self._publisher(topic, kind) for topic, kind in run.topics.items()}
         self._just_published = deque(maxlen=1000)
         self._declare(run.parameters)
         self._refuse_goals()

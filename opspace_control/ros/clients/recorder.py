@@ -18,12 +18,7 @@ from std_msgs.msg import String
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.clients.remote_parameters import RemoteParameters
-from opspace_control.ros.middleware.endpoints import (
-    LATCHED,
-    Endpoints,
-    NeverCalled,
-    take_with_info,
-)
+from opspace_control.ros.middleware.endpoints import LATCHED, Endpoints, NeverCalled, take_with_info
 from opspace_control.ros.middleware.graph import endpoints_of, message_type
 from opspace_control.runs.writer import PARAMETERS, ROBOT, definition
 

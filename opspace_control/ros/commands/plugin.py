@@ -109,8 +109,7 @@ class PluginCommands:
         """Path of the memory that is shared with the plug-in: a name for each robot and node."""
         folder = Path('/dev/shm')
         name = hashlib.sha256(f'{self._name} {os.getuid()}'.encode()).hexdigest()[:16]
-        return str((folder if folder.is_dir() else Path(tempfile.gettempdir()))
-                   / f'opspace-{name}')
+        return str((folder if folder.is_dir() else Path(tempfile.gettempdir())) / f'opspace-{name}')
 
     def attach(self, manager, meanwhile):
         """

@@ -112,8 +112,7 @@ class PluginCycle(RobotCycle):
             return
         timeout = max(self._numbers['state_timeout'].item(), _WAIT)
         age = time.perf_counter() - max(self.link.memory.last_cycle(), self._begun)
-        stalled = age > timeout and not self._state_input.is_paused(
-            self.simulated_time(), timeout)
+        stalled = age > timeout and not self._state_input.is_paused(self.simulated_time(), timeout)
         if stalled != self._stalled:
             self._stalled = stalled
             if stalled:

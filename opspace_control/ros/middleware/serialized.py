@@ -212,8 +212,7 @@ class _Layout:
         if self._stamp:
             sec, nanosec = _STAMP.unpack_from(data, self._stamp.start)
             stamp = 1_000_000_000 * sec + nanosec
-        return OpenedMessage(
-            stamp, np.frombuffer(data[self._numbers]), self._places, self._like)
+        return OpenedMessage(stamp, np.frombuffer(data[self._numbers]), self._places, self._like)
 
     def _fixed_part(self, data):
         """Return what stays the same, as one great number."""

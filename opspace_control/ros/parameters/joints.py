@@ -60,8 +60,7 @@ def joint_status(model, commanded, passive=(), locked=()):
         passive.append(BASE)
     listed = {joint for joint, dofs in model.joint_dofs.items()
              if {joint, *(model.dof_names[k] for k in dofs)} & {*passive, *locked}}
-    unlisted = [name for name in model.joint_names
-                if name not in listed and name not in commanded]
+    unlisted = [name for name in model.joint_names if name not in listed and name not in commanded]
     known = [joint for hardware in model.ros2_control for joint in hardware.joints]
     undriven = {joint.name for joint in known} - {
         joint.name for joint in known if any(joint.command)}

@@ -105,8 +105,7 @@ def read_trajectory_limits(name, parameters):
     """Return the JerkLimits of a task's block; None without online trajectories."""
     if parameters[f'{name}.trajectory'] != 'ruckig':
         return None
-    return JerkLimits(**{
-        key: parameters[f'{name}.{other}'] for key, other in _JERK_LIMITS.items()})
+    return JerkLimits(**{key: parameters[f'{name}.{other}'] for key, other in _JERK_LIMITS.items()})
 
 
 def check_frames(names, model, parameters):

@@ -184,8 +184,7 @@ class CollisionObjects(Part):
         for marker in markers:
             if marker.action == Marker.DELETEALL:  # those of its namespace, of all without one
                 gone.update(name for name in self._objects if _is_of(marker.ns, name))
-                newest = {name: one for name, one in newest.items()
-                          if not _is_of(marker.ns, name)}
+                newest = {name: one for name, one in newest.items() if not _is_of(marker.ns, name)}
             else:
                 newest[f'{marker.ns}/{marker.id}'] = marker
         for name, marker in newest.items():
@@ -231,8 +230,7 @@ class CollisionObjects(Part):
                 before.shape.link, before.shape.kind, before.shape.size):
             self._move(before, shape.name, pose, stamp)
             return False
-        self._check_capacity(
-            len(self._parameters[0]), len((self._objects.keys() - gone) | {name}))
+        self._check_capacity(len(self._parameters[0]), len((self._objects.keys() - gone) | {name}))
         self._objects[name] = _Object(
             shape, pose[:3, 3], pose[:3, :3], stamp, self._cycle.time, np.zeros(6))
         return before is None or before.shape != shape

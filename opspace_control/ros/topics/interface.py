@@ -11,11 +11,7 @@ from opspace_control.ros.middleware.endpoints import Feedback, Part
 from opspace_control.ros.topics.collision_markers import CollisionMarkers
 from opspace_control.ros.topics.collision_objects import CollisionObjects
 from opspace_control.ros.topics.contact_markers import ContactMarkers
-from opspace_control.ros.topics.contacts import (
-    ContactBounds,
-    ContactSchedule,
-    add_contact_state,
-)
+from opspace_control.ros.topics.contacts import ContactBounds, ContactSchedule, add_contact_state
 from opspace_control.ros.topics.diagnostics import Diagnostics, UnreachedGoals
 from opspace_control.ros.topics.external_effort import ExternalEffort
 from opspace_control.ros.topics.feedback import add_joint_efforts, add_markers, add_task_topics

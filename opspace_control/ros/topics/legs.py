@@ -53,8 +53,7 @@ class Legs(Part):
         self.apply(parameters)
 
     external = property(lambda self: self._gait == EXTERNAL)
-    present = property(lambda self: self._locomotion is not None,
-                       doc='Whether the robot has legs.')
+    present = property(lambda self: self._locomotion is not None, doc='Whether the robot has legs.')
 
     def apply(self, parameters):
         """Apply the present values of parameters."""

@@ -21,8 +21,7 @@ class Refusals:
 
         Of many the first ten; the others when they are refused again.
         """
-        self._logged = {name: last for name, last in self._logged.items()
-                        if now < last[1] + _AGAIN}
+        self._logged = {name: last for name, last in self._logged.items() if now < last[1] + _AGAIN}
         new = {}
         for name, reason in reasons.items():
             before, when = self._logged.get(name, ('', -math.inf))
