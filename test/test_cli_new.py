@@ -16,8 +16,10 @@ from opspace_control.cli import new
 from opspace_control.cli.preflight import verdict
 from opspace_control.cli.preflight.report import examine
 from opspace_control.cli.robots import demo_robot, real_robot
+from opspace_control.cli.showcase.schedule import Reach
 from opspace_control.errors import ModelError, OpspaceError
 from opspace_control.ros.parameters.parameter_file import ParameterFile
+from opspace_control.simulation import SimulatedRobot
 
 SIX = 'x y z rx ry rz'
 # Of each robot: links that tasks move, and their axes.
@@ -110,14 +112,17 @@ def test_shapes_that_are_there_stay_and_may_be_left_out(tmp_path):
 
 
 def test_posture_is_free_in_all_rows():
-    guess = new.guess_parameters(demo_robot('dual_arm').path())
-    assert guess.freedom > 0.1
-    assert np.abs(list(guess.robot.start.values())).max() > 0.1
+    path = demo_robot('dual_arm').path()
+    robot, _ = new.guess_parameters(path)
+    reach = Reach(SimulatedRobot(path.read_text()), robot.hands, robot.axes)
+    J = reach.jacobian(np.array([robot.start.get(joint, 0.0) for joint in reach.joints]))
+    assert np.linalg.svd(J, compute_uv=False)[-1] > 0.1
+    assert np.abs(list(robot.start.values())).max() > 0.1
 
 
 def test_gravity_decides_on_effort_limits():
     """Gravity needs most of an effort of Baxter's arms wherever they are, of a UR5 little."""
-    scales = [new.guess_parameters(real_robot(name)).values['limits.effort_scale'] for name in (
+    scales = [new.guess_parameters(real_robot(name))[1]['limits.effort_scale'] for name in (
         'baxter_description/urdf/baxter.urdf', 'ur_description/urdf/ur5_robot.urdf')]
     assert scales == [1.0, 0.5]
 

@@ -10,7 +10,6 @@ config/talos_standing.yaml, as its pattern instead.
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -38,18 +37,6 @@ _TRIES = 60
 _LINEAR, _ANGULAR, _EFFORT = 0.25, 0.7, 0.5
 
 
-@dataclass(frozen=True)
-class Guess:
-    """What a parameter file is made of."""
-
-    robot: DemoRobot
-    """Tasks, their links and axes, and the start posture, rad or m."""
-    values: dict
-    """Further parameters of the controller, by name."""
-    freedom: float
-    """Least singular value of the Jacobian of all tasks at the posture, m per rad."""
-
-
 def main(arguments):
     """Write the file and check it; return the exit code of the check."""
     parser = make_parser('new', __doc__)
@@ -64,14 +51,14 @@ def main(arguments):
     options = parser.parse_args(arguments)
     output = options.output or Path(f'{options.urdf.name.split(".")[0]}.yaml')
     refuse_existing(output, options)
-    guess = guess_parameters(options.urdf, options.frames)
+    robot, values = guess_parameters(options.urdf, options.frames)
     command = f'opspace new {options.urdf.name}' + (
         f' --frames {",".join(options.frames)}' if options.frames else '')
     distances = {} if options.no_distances else _keep_distances(
-        options.urdf, collision_file(output), guess, options.force)
+        options.urdf, collision_file(output), robot.start, options.force)
     with writing(output):
-        output.write_text(parameter_file(guess.robot, guess.values | distances, command))
-    print(f'{output}: tasks {", ".join(guess.robot.hands)} along {guess.robot.axes}. Correct the '
+        output.write_text(parameter_file(robot, values | distances, command))
+    print(f'{output}: tasks {", ".join(robot.hands)} along {robot.axes}. Correct the '
           'frames, the start posture (initial_positions) and the limits of the first runs.\n')
     sys.stdout.flush()
     return check.main([str(options.urdf), str(output)])
@@ -79,7 +66,7 @@ def main(arguments):
 
 def guess_parameters(urdf, frames=()):
     """
-    Return the `Guess` for a URDF or xacro file, a Path.
+    Return a `DemoRobot` and further parameters of its controller, for a URDF or xacro file, a Path.
 
     ``frames`` are the links of the tasks; by default those of hands and feet, by their place in the
     tree. Raises a ModelError if the file cannot be used, a frame is unknown, or no joint can move
@@ -112,14 +99,14 @@ def guess_parameters(urdf, frames=()):
     values = {'limits.effort_scale': 1.0 if load.of(posture) > 0.5 * _EFFORT else _EFFORT}
     for task in robot.tasks:
         values |= {f'{task}.max_linear_velocity': _LINEAR, f'{task}.max_angular_velocity': _ANGULAR}
-    return Guess(robot, values, float(freedom))
+    return robot, values
 
 
-def _keep_distances(urdf, path, guess, force):
+def _keep_distances(urdf, path, start, force):
     """Fit collision shapes; return the parameter that keeps distances if the fit is good."""
     model = RobotModel.from_urdf(urdf_text(urdf))
     try:
-        wrong = fit_beside(urdf, path, model, postures.named_posture(model, guess.robot.start),
+        wrong = fit_beside(urdf, path, model, postures.named_posture(model, start),
                            anew=force)
     except OpspaceError as error:
         print(f'Links keep no distance from each other: {error}\n')
