@@ -7,12 +7,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 
 from opspace_control.identification.excitation import exciting_motion
-from opspace_control.identification.regressor import (
-    armature_forces,
-    inertial_parameters,
-    inertial_regressor,
-    moving_bodies,
-)
+from opspace_control.identification.regressor import inverse_dynamics
 
 
 def with_friction(urdf, part, viscous=0.5):
@@ -48,17 +43,9 @@ def recorded_motion(model, truth, home, *, noise=0.0, seed=0):
     ``noise`` is that of efforts, in parts of their limits; encoders have steps of 20 µrad.
     """
     motion = exciting_motion(model, home, timestep=1e-3)
-    effort = np.concatenate([_efforts(truth, motion, slice(i, i + 500))
-                             for i in range(0, len(motion.time), 500)])
+    effort = inverse_dynamics(truth, truth.nodes, motion.q, motion.v, motion.acceleration)
     effort += truth.friction * np.sign(motion.v) + truth.damping * motion.v
     limits = np.where(np.isfinite(model.effort_limits), model.effort_limits, 1.0)
     random = np.random.default_rng(seed)
     effort += noise * limits * random.standard_normal(effort.shape)
     return motion.time, np.round(motion.q / 2e-5) * 2e-5, effort
-
-
-def _efforts(model, motion, part):
-    bodies = moving_bodies(model)
-    a = motion.acceleration[part]
-    return inertial_regressor(model, motion.q[part], motion.v[part], a, bodies) @ (
-        inertial_parameters(model.nodes, bodies)) + armature_forces(model, a)

@@ -19,9 +19,9 @@ from opspace_control.identification.inertia import (
     upper_factor,
 )
 from opspace_control.identification.regressor import (
-    armature_forces,
     inertial_parameters,
     inertial_regressor,
+    inverse_dynamics,
     moving_bodies,
 )
 
@@ -33,16 +33,20 @@ def motion(model, count=5):
     return np.array([state.q for state in states]), np.array([state.v for state in states]), a
 
 
-def inverse_dynamics(model, q, v, a):
+def expected_forces(model, q, v, a):
     return np.array([model.inverse_dynamics(RobotState(model, *pair), row)
                      for *pair, row in zip(q, v, a, strict=True)])
 
 
 def assert_linear(model):
     q, v, a = motion(model)
-    bodies = moving_bodies(model)
+    bodies, armature = moving_bodies(model), np.zeros(model.nv)
     tau = inertial_regressor(model, q, v, a) @ inertial_parameters(model.nodes, bodies)
-    assert difference(tau + armature_forces(model, a), inverse_dynamics(model, q, v, a)) < 1e-12
+    driven = model.nodes['v_index'] >= 0
+    armature[model.nodes['v_index'][driven]] = model.nodes['armature'][driven]
+    expected = expected_forces(model, q, v, a)
+    assert difference(tau + armature * a, expected) < 1e-12
+    assert difference(inverse_dynamics(model, model.nodes, q, v, a), expected) < 1e-12
 
 
 @by_sample

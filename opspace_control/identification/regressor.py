@@ -8,20 +8,22 @@ The inverse dynamics as a linear function of inertial parameters, by recursion.
     θ_i = [m, m c_x, m c_y, m c_z, I_xx, I_xy, I_yy, I_xz, I_yz, I_zz],
 
 the mass, the first moments and the inertia about the origin of the body's frame, in its axes
-([AAH86]; the order is that of Pinocchio). An outward recursion moves the bodies, all samples at
-once; the force of each body, a (6, 10) matrix of its parameters, is then projected on the axes of
-the joints that carry it. Armatures are no parameters: `armature_forces` returns their part.
+([AAH86]; the order is that of Pinocchio). An outward recursion moves the bodies; the force of each
+body, a (6, 10) matrix of its parameters, is then projected on the axes of the joints that carry it.
+Armatures are no parameters: what they take of a torque is not in Y θ.
 """
 
 import numpy as np
 
 from opspace_control.checks import checked
+from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled, new_points
+from opspace_control.dynamics.hybrid_dynamics import responding_nodes, solve_hybrid
+from opspace_control.dynamics.kinematics import move
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import StateError
 from opspace_control.identification.inertia import parameters_of_body
-from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE, WORLD, path_to_root
+from opspace_control.model.nodes import ACTIVE, path_to_root
 
-_CHUNK = 200  # samples of a regressor at a time
 PARAMETERS = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Iyy', 'Ixz', 'Iyz', 'Izz')
 
 
@@ -72,11 +74,11 @@ def inertial_regressor(model, q, v, acceleration, bodies=None):
     parents, dofs = model.nodes['parent'], model.nodes['v_index']
     Y = np.zeros((len(q), model.nv, 10 * len(bodies)))
     for column, body in enumerate(bodies):
-        force = _force(moved[body])
+        force = _force(moved, body)
         for node in path_to_root(parents, body):
             if dofs[node] >= 0:
                 Y[:, dofs[node], 10 * column:10 * column + 10] = (
-                    moved[node].S[:, None, :] @ force)[:, 0]
+                    moved['S'][:, node, None] @ force)[:, 0]
     return Y
 
 
@@ -87,73 +89,45 @@ def inverse_dynamics(model, nodes, q, v, acceleration):
     ``nodes`` are the model's, with other inertias or not; the arrays are as of
     `inertial_regressor`.
     """
-    bodies = np.union1d(moving_bodies(model), np.flatnonzero(nodes['mass'] > 0.0))
-    theta = inertial_parameters(nodes, bodies)
-    parts = [inertial_regressor(
-        model, *(values[i:i + _CHUNK] for values in (q, v, acceleration)), bodies) @ theta
-        for i in range(0, len(q), _CHUNK)]
-    return np.concatenate(parts) + armature_forces(model, acceleration)
-
-
-def armature_forces(model, acceleration):
-    """Return the forces (k, nv) that accelerate the motors' inertias, N·m or N."""
-    armature = np.zeros(model.nv)
-    driven = model.nodes['v_index'] >= 0
-    armature[model.nodes['v_index'][driven]] = model.nodes['armature'][driven]
-    return acceleration * armature
-
-
-class _Body:
-    """A body in k samples: axes R, origin p, motion subspace S, velocity V, acceleration A."""
-
-    __slots__ = ('A', 'R', 'S', 'V', 'p')
+    ours = moment_nodes(model)
+    for name in ('mass', 'center_of_mass', 'inertia'):
+        ours[name] = nodes[name]
+    ours['status'] = ACTIVE
+    at, (rate, wanted, tau) = np.zeros(model.nq), np.zeros((3, model.nv))
+    solve = solve_hybrid.bind(
+        ours, responding_nodes(ours), at, rate, new_points(0), np.zeros((0, 6)), GRAVITY.copy(),
+        nan_filled(ours.size, NODE_STATE), wanted, tau)
+    forces = np.empty((len(q), model.nv))
+    for k, (at[:], rate[:], wanted[:]) in enumerate(zip(q, v, acceleration, strict=True)):
+        solve()
+        forces[k] = tau
+    return forces
 
 
 def _move(model, q, v, acceleration):
-    """Return a `_Body` for each node; points and axes are those of the world."""
-    k = len(q)
-    # Moments about the root link's origin lose no digits where a floating robot is far away.
-    origin = -q[:, :3] if model.floating_base else np.zeros((k, 3))
-    zeros = np.zeros((k, 6))
-    moved = []
-    for node in model.nodes:
-        body, parent = _Body(), moved[node['parent']] if node['parent'] != WORLD else None
-        if parent is None:
-            R = np.broadcast_to(node['rotation'], (k, 3, 3))
-            p = origin + node['position']
-        else:
-            R = parent.R @ node['rotation']
-            p = parent.p + parent.R @ node['position']
-        axis = R @ node['axis']
-        x = node['q_scale'] * q[:, node['q_index']] + node['q_offset']
-        if node['kind'] == PRISMATIC:
-            p = p + x[:, None] * axis
-            body.S = np.hstack([axis, np.zeros((k, 3))])
-        else:
-            body.S = np.hstack([_cross(p, axis), axis])
-            if node['kind'] == REVOLUTE:
-                R = R @ _turned_about(node['axis'], x)
-            elif node['kind'] == QUATERNION:
-                R = R @ _turned_by(q[:, node['q_index']:node['q_index'] + 4])
-        body.R, body.p = R, p
-        body.V, body.A = (zeros, zeros) if parent is None else (parent.V, parent.A)
-        dof = node['v_index']
-        if dof >= 0:
-            rate = v[:, dof, None]
-            body.A = body.A + acceleration[:, dof, None] * body.S
-            if node['carrier'] != WORLD:
-                body.A = body.A + rate * _cross_motion(moved[node['carrier']].V, body.S)
-            body.V = body.V + rate * body.S
-        moved.append(body)
+    """
+    Return axes R, origins p, motion subspaces S, velocities V and accelerations A of all bodies.
+
+    (k, n, ...) arrays by name, in world axes. Moments are about the root link's origin: they lose
+    no digits where a floating robot is far away.
+    """
+    nodes, at, (rate, wanted) = moment_nodes(model), np.zeros(model.nq), np.zeros((2, model.nv))
+    states = nan_filled(nodes.size, NODE_STATE)
+    place = move.bind(nodes, at, rate, wanted, states, new_points(0))
+    moved = {name: np.empty((len(q), nodes.size, *NODE_STATE[name].shape)) for name in 'RpSVA'}
+    for k, (at[:], rate[:], wanted[:]) in enumerate(zip(q, v, acceleration, strict=True)):
+        place()
+        for name, values in moved.items():
+            values[k] = states[name]
     return moved
 
 
-def _force(body):
+def _force(moved, body):
     """Return the force (k, 6, 10) of a body's motion minus its weight, by its parameters."""
-    R, p = body.R, body.p
-    turning, alpha = body.V[:, 3:], body.A[:, 3:]
-    velocity = body.V[:, :3] + _cross(turning, p)
-    a = body.A[:, :3] + _cross(alpha, p) + _cross(turning, velocity) - GRAVITY
+    R, p, V, A = (moved[name][:, body] for name in 'RpVA')
+    turning, alpha = V[:, 3:], A[:, 3:]
+    velocity = V[:, :3] + _cross(turning, p)
+    a = A[:, :3] + _cross(alpha, p) + _cross(turning, velocity) - GRAVITY
     a, w, alpha = ((R.transpose(0, 2, 1) @ x[..., None])[..., 0] for x in (a, turning, alpha))
     local = np.zeros((len(p), 6, 10))
     W = _skew(w)
@@ -190,23 +164,3 @@ def _cross(x, y):
     for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
         product[:, i] = x[:, j] * y[:, k] - x[:, k] * y[:, j]
     return product
-
-
-def _cross_motion(V, S):
-    """Return the products ``V × S`` (k, 6) of motions."""
-    w = V[:, 3:]
-    return np.hstack([_cross(w, S[:, :3]) + _cross(V[:, :3], S[:, 3:]), _cross(w, S[:, 3:])])
-
-
-def _turned_about(axis, angle):
-    """Return the rotations (k, 3, 3) about an axis (3,) by angles (k,), rad: Rodrigues."""
-    K = _skew(axis[None])[0]
-    s, c = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
-    return np.eye(3) + s * K + (1.0 - c) * (K @ K)
-
-
-def _turned_by(quaternions):
-    """Return the rotations (k, 3, 3) of quaternions [x y z w] (k, 4)."""
-    unit = quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)
-    K, w = _skew(unit[:, :3]), unit[:, 3, None, None]
-    return np.eye(3) + 2.0 * (w * K + K @ K)
