@@ -220,7 +220,7 @@ def test_a_posture_controller_trots_by_our_footholds(module):
     loose = peer.RaibertScene('b1', gains=replace(peer.TUNED, tilt=0.1))
     loose.run(0.1)
     loose.locomotion.gait = 'running_trot'
-    loose.run(2.0)
+    loose.run(3.0)
     assert loose.fallen
 
 

@@ -12,7 +12,7 @@ from opspace_control.cli.showcase.legged_scene import FEET, FRICTION, LeggedScen
 from opspace_control.control.controller_limits import ActiveLimit
 from opspace_control.locomotion import GAITS
 from opspace_control.locomotion.clock import GaitClock
-from opspace_control.locomotion.footing import Footing
+from opspace_control.locomotion.footing import Footing, off_ground
 from opspace_control.locomotion.legs import Legs
 from opspace_control.locomotion.swing import raise_lagging, swing
 from opspace_control.simulation import Box
@@ -28,15 +28,28 @@ def clock():
     return clock
 
 
-def footing_at(clock, phase, stretched=NONE, descending=NONE, footing=None):
+def footing_at(clock, phase, stretched=NONE, off=NONE, footing=None):
     footing, clock.phase = footing or Footing(4), phase
-    footing.put(footing.scheduled(clock, stretched, descending), clock, PLACES)
+    footing.put(footing.scheduled(clock, stretched, off), clock, PLACES)
     return footing
+
+
+def test_feet_that_move_or_are_high_are_off_the_ground():
+    """By a margin on either side of each bound; upwards only the speed counts."""
+    descent, clearance = np.array([0.0, 0.0, -2.0]), 0.05
+    for height, velocity, off in (
+            (0.0, [0.0, 0.0, -0.98], False), (0.0, [0.0, 0.0, -1.02], True),
+            (0.0, [1.38, -1.38, 0.4], False), (0.0, [1.42, -1.42, 0.2], True),
+            (0.0, [0.0, 0.0, 1.98], False), (0.0, [0.0, 0.0, 2.02], True),
+            (0.099, [0.0, 0.0, 0.0], False), (0.101, [0.0, 0.0, 0.0], True)):
+        told = off_ground(np.array([height, 0.0]), np.array([velocity, [0.0] * 3]),
+                          descent, clearance)
+        assert told.tolist() == [off, False], (height, velocity)
 
 
 def test_feet_that_go_down_are_neither_on_the_ground_nor_swing(clock):
     down = np.array([True, False, False, False])
-    footing = footing_at(clock, 0.1, descending=down)
+    footing = footing_at(clock, 0.1, off=down)
     assert footing.on_ground.tolist() == [False, False, False, True]
     assert footing.swinging.tolist() == [False, True, True, False]
     footing_at(clock, 0.2, footing=footing)
@@ -45,7 +58,7 @@ def test_feet_that_go_down_are_neither_on_the_ground_nor_swing(clock):
 
 def test_a_foot_that_has_met_no_ground_swings_from_where_it_is(clock):
     down = np.array([True, False, False, False])
-    footing = footing_at(clock, 0.49, descending=down)
+    footing = footing_at(clock, 0.49, off=down)
     assert not footing.lift_off[0].any()
     footing_at(clock, 0.51, footing=footing)
     assert footing.swinging.tolist() == [True, False, False, True]

@@ -4,33 +4,63 @@
 
 import numpy as np
 
+# Part of its velocity at which a foot that goes down is told from one at rest: the middle.
+_MOVES = 0.5
+# Clearances of swinging feet above the ground from which on there is none: a step up as high as
+# feet swing, on a plane that lies as much too low after a step down.
+_ABOVE = 2.0
+
+
+def off_ground(heights, velocities, descent, clearance):
+    """
+    Return which feet cannot be on the ground, (n,) of bool: they move, or are above it.
+
+    A load on a foot in the air accelerates its leg. A foot moves that goes down faster than half of
+    the ``descent``, or in any direction faster than that.
+
+    Parameters
+    ----------
+    heights : (n,) array
+        Of the feet above the plane of the ground, m.
+    velocities : (n, 3) array
+        Of the feet, m/s, world axes.
+    descent : (3,) array
+        Velocity of feet that seek the ground, m/s.
+    clearance : float
+        Height of swinging feet above the ground, m.
+
+    """
+    down, fastest = velocities @ descent, descent @ descent
+    speeds = np.einsum('ij,ij->i', velocities, velocities)
+    return (down > _MOVES * fastest) | (speeds > fastest) | (heights > _ABOVE * clearance)
+
 
 class Footing:
     """
     Feet on the ground, feet that swing, and feet that go down to ground lower than expected.
 
-    There is no sensor of contact: a foot that should be on the ground and moves down is above it. A
-    foot that is neither ``on_ground`` nor ``swinging``, (n,) of bool, goes down; ``lift_off`` (n,
-    3), m, world axes, is where feet began to swing.
+    There is no sensor of contact: see `off_ground`. A foot that is neither ``on_ground`` nor
+    ``swinging``, (n,) of bool, goes down; ``lift_off`` (n, 3), m, world axes, is where feet began
+    to swing.
     """
 
     def __init__(self, n):
         self.on_ground, self.swinging, self._early = np.zeros((3, n), bool)
         self.lift_off, self._begin = np.zeros((n, 3)), np.zeros(n)
 
-    def scheduled(self, clock, stretched, descending):
+    def scheduled(self, clock, stretched, off):
         """
         Return which feet are to be on the ground, (n,) of bool.
 
         A leg that is ``stretched`` in the second half of its stance cannot follow the ground, and
-        would turn the trunk: its foot lifts early. A foot that is ``descending`` gets no load.
+        would turn the trunk: its foot lifts early. A foot that is ``off`` it gets no load.
         """
         phases = clock.phases()
         in_stance = phases < clock.duty
         self._early = in_stance & (
             self._early | (self.on_ground & stretched & (phases > 0.5 * clock.duty)))
         self._swing = ~in_stance | self._early
-        return in_stance & ~self._early & ~descending
+        return in_stance & ~self._early & ~off
 
     def put(self, on_ground, clock, feet):
         """Put feet on the ground, (n,) of bool; all are at ``feet``, (n, 3), m, world axes."""

@@ -11,7 +11,7 @@ from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
 from opspace_control.locomotion.clock import GaitClock
 from opspace_control.locomotion.footholds import GroundPlane, rotate_about_z, step_gain, step_length
-from opspace_control.locomotion.footing import Footing
+from opspace_control.locomotion.footing import Footing, off_ground
 from opspace_control.locomotion.gaits import Gait, read_gait
 from opspace_control.locomotion.legs import Legs
 from opspace_control.locomotion.moving_frame import MovingFrame, commanded_acceleration
@@ -30,8 +30,6 @@ _YAW_LEAD = 0.3
 _LANDED = -0.1
 # Part of its height from which on the robot can step.
 _RISEN = 0.9
-# Part of their velocity at which feet that go down are told from feet at rest: the middle.
-_MOVES = 0.5
 
 
 class Locomotion:
@@ -196,8 +194,10 @@ class Locomotion:
     def _change_contacts(self, feet, rise, stretched):
         """Engage and disengage contacts, for feet (n, 3), m, and ż, m/s."""
         clock, footing, descent = self._clock, self._footing, self._descent
-        descending = (self._legs.velocities - _MOVES * descent) @ descent > 0.0
-        on_ground = footing.scheduled(clock, stretched, descending)
+        off = off_ground(
+            feet[:, 2] - self._ground.height(feet), self._legs.velocities, descent,
+            self.stepping.clearance * self.stance.height)
+        on_ground = footing.scheduled(clock, stretched, off)
         if clock.gathering:
             on_ground |= footing.on_ground
             if on_ground.all() and rise > _LANDED:
