@@ -34,6 +34,7 @@ CYCLE = np.dtype([
     ('keep', np.float64),                # 1: joints keep their limits; 0: but for efforts, not at
                                          # all; in between bounds are wider
     ('forces_decided', np.bool_),        # whether the controller decides all constraint forces
+    ('least_effort', np.float64),        # part of the internal forces that spare the drives
     ('reactions_exerted', np.bool_),     # whether drives exert the constraint reactions of grasps
     ('force_share', np.float64),         # of the forces of force control, that effort limits leave
     ('bound_count', np.int64),           # rows of bounds in the last problem

@@ -30,7 +30,8 @@ _HARDEST = 1e6
 _ORDINARY_SPEED = 2.0
 # What `JointLimits.changed` takes.
 _NUMBERS = (
-    'position_margin', 'velocity_kept', 'soft_limits', 'return_rate', 'approach_rate', 'keep')
+    'position_margin', 'velocity_kept', 'soft_limits', 'return_rate', 'approach_rate', 'keep',
+    'least_effort')
 
 
 class JointLimits:
@@ -64,6 +65,10 @@ class JointLimits:
         At which a joint approaches its limit at last, 1/s; well below ``return_rate``.
     keep : bool
         False for the bare law, as if there were none, until others are set.
+    least_effort : float
+        Part, from 0 to 1, of what internal forces between contacts with bounds can spare the
+        drives, each in parts of its effort limit; 0: internal forces are of least norm. Contacts
+        with a commanded internal wrench, and those of grasps, take no part.
 
     Attributes
     ----------
@@ -82,26 +87,28 @@ class JointLimits:
 
     def __init__(self, model, *, position_margin=0.0, velocity_kept=1.0, soft_limits=True,
                  acceleration=None, effort_limits=None, return_rate=100.0, approach_rate=20.0,
-                 keep=True):
+                 keep=True, least_effort=0.0):
         self.model = model
         effort_limits = read_effort_limits(model, effort_limits)
         self._strength = _braking_strength(model, effort_limits)
         self.gravity_torque = np.where(effort_limits > 0.0, _GRAVITY_SHARE * effort_limits, np.inf)
         self._given = acceleration
-        self._set(position_margin, velocity_kept, soft_limits, return_rate, approach_rate, keep)
+        self._set(position_margin, velocity_kept, soft_limits, return_rate, approach_rate, keep,
+                  least_effort)
 
     def changed(self, **numbers):
         """
         Return these limits with some of their numbers changed; raises as the constructor.
 
         Of ``position_margin``, ``velocity_kept``, ``soft_limits``, ``return_rate``,
-        ``approach_rate`` and ``keep``; what joints can brake with is not found out again.
+        ``approach_rate``, ``keep`` and ``least_effort``; what joints can brake with stays.
         """
         limits = copy.copy(self)
         limits._set(**{name: getattr(self, name) for name in _NUMBERS} | numbers)
         return limits
 
-    def _set(self, position_margin, velocity_kept, soft_limits, return_rate, approach_rate, keep):
+    def _set(self, position_margin, velocity_kept, soft_limits, return_rate, approach_rate, keep,
+             least_effort):
         """Work out the limits from numbers, which are checked."""
         model = self.model
         self.position_margin = limit_number(position_margin, 'position_margin')
@@ -109,6 +116,7 @@ class JointLimits:
         self.return_rate = limit_number(return_rate, 'return_rate', 1.0)
         self.approach_rate = limit_number(
             approach_rate, 'approach_rate', 0.1, 0.5 * self.return_rate)
+        self.least_effort = limit_number(least_effort, 'least_effort', 0.0, 1.0)
         self.soft_limits, self.keep = bool(soft_limits), bool(keep)
         lower, upper = (
             (model.lower_soft_limits, model.upper_soft_limits) if self.soft_limits

@@ -27,7 +27,7 @@ from opspace_control.errors import ControlError
 # Numbers of `LIMIT` that follow from those of `JointLimits`, and of `CYCLE`.
 _OF_JOINTS = ('lower', 'upper', 'velocity', 'ordinary_speed', 'acceleration', 'slow', 'clear',
               'gravity_torque')
-_OF_ALL = 'return_rate', 'approach_rate', 'keep'
+_OF_ALL = 'return_rate', 'approach_rate', 'keep', 'least_effort'
 # Of `DistanceLimits`, by names in `CYCLE`.
 _OF_DISTANCES = {'margin': 'distance_margin', 'acceleration': 'distance_braking',
                  'parting_speed': 'parting_speed', 'repulsion': 'repulsion',

@@ -190,6 +190,9 @@ NODE = (
     changeable('limits.approach_rate', 'double', 20.0,
         'With limits.keep: rate of the final approach of a joint to its position limit. At most '
         'half of limits.return_rate.', '1/s', 0.1, 5e3),
+    changeable('limits.least_effort', 'double', 0.0,
+        'With limits.keep: part of what internal forces between contacts can spare the drives; '
+        'that takes friction. 0: internal forces of least norm.', '', 0.0, 1.0),
     Parameter('limits.acceleration', 'double', 0.0,
         'With limits.keep: greatest acceleration with which joints brake before their limits. '
         '0: what their drives can do in any posture, which is little for legs.',

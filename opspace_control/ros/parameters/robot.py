@@ -30,7 +30,7 @@ from opspace_control.tasks.posture import PostureTask
 
 # Parameters of limits, which may change at any time, and their keywords in `JointLimits`.
 LIMIT_PARAMETERS = {'limits.soft': 'soft_limits', **{f'limits.{keyword}': keyword for keyword in (
-    'keep', 'position_margin', 'velocity_kept', 'return_rate', 'approach_rate')}}
+    'keep', 'position_margin', 'velocity_kept', 'return_rate', 'approach_rate', 'least_effort')}}
 # Likewise of distances, in `DistanceLimits`.
 DISTANCE_PARAMETERS = {f'collision.{keyword}': keyword for keyword in (
     'margin', 'influence', 'acceleration', 'parting_speed', 'repulsion', 'repulsion_influence')}
