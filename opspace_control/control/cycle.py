@@ -17,7 +17,7 @@ from opspace_control.control.constraints.large_inertia import (
     predict_contacts,
     respond_contacts,
 )
-from opspace_control.control.constraints.least_effort import spare_drives
+from opspace_control.control.constraints.least_effort import exert_least_effort
 from opspace_control.control.data import FORCE, RESIDUAL, Data
 from opspace_control.control.drive_friction import overcome_friction, reserve_friction
 from opspace_control.control.grasping.fingertip_law import constrain_fingertips
@@ -282,7 +282,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     cycle.singular_share = approached(
         cycle.singular_share, cycle.singular_part, dt, _TIME) if limits_apply else 0.0
     if cycle.least_effort > 0.0 and cycle.forces_decided:
-        spare_drives(data, tau)
+        exert_least_effort(data, tau)
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)
     apply_torque(demand.disturbance, tau)
     overcome_friction(cycle, robot, demand, results, v, tau)

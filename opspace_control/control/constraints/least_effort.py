@@ -171,7 +171,7 @@ def add_passed(data, count, x, tau, change):
 
 
 @rare
-def spare_drives(data, tau):
+def exert_least_effort(data, tau):
     """
     Add to τ (nv,) the part ``CYCLE.least_effort`` of what internal forces of least effort change.
 
