@@ -55,6 +55,9 @@ class Kind(NamedTuple):
 # The acceleration that the law counts on to brake is the softest, then distances of shapes, and
 # positions and velocities of joints whose own effort limit has a row, then other positions,
 # velocities and gravity torques; contact forces and efforts, which are physical, are the hardest.
+# Where a G1 reaches and is pushed, efforts and contact forces can be kept in all cycles, but not
+# together with all that joints are to keep: feet pull or slip in 65 of 12,900 cycles with 1e-8, in
+# 3 with 1e-9, in none of ten times as many with 1e-10.
 # Standing still keeps all distances, so these contradict each other, or limits of joints, only in a
 # world that moves: limits of joints, which are physical, come first. Where two walls close on an
 # arm its joints stay within their velocity limits with 1e-4, and go at 21 times of them with 1e-6.
@@ -67,7 +70,7 @@ KIND_TABLE = {
     MOTION: Kind(JOINT_ACCELERATION, 1e-6, 1e-4, True, ''),
     GRAVITY_TORQUE: Kind(GRAVITY_TORQUE_ACCELERATION, 1e-6, 1e-6, True, 'gravity torque'),
     BRAKING: Kind(JOINT_ACCELERATION, 1e-3, 1e-3, False, ''),
-    CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-8, 1e-8, False, ''),
+    CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-10, 1e-10, False, ''),
     FORCE_SHARE: Kind(APPLIED_SHARE, 0.0, 0.0, False, ''),
     DISTANCE: Kind(DISTANCE_ACCELERATION, 1e-4, 1e-4, False, 'distance'),
     PARTING: Kind(DISTANCE_ACCELERATION, 0.3, 0.3, False, 'distance')}
