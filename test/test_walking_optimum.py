@@ -39,7 +39,7 @@ class HeldScene(LeggedScene):
 
 @pytest.mark.parametrize(('robot', 'gait', 'speed', 'friction', 'shove'), [
     ('b1', 'trot', 1.0, 0.7, 0.45), ('b1', 'running_trot', 2.0, 0.5, 0.45),
-    ('go2', 'walk', 0.5, 0.7, 0.45), ('go2', 'trot', 1.5, 0.4, 0.45)])
+    ('go2', 'walk', 0.5, 0.7, 0.5), ('go2', 'trot', 1.5, 0.4, 0.45)])
 def test_walking_robots_do_what_is_optimal(robot, gait, speed, friction, shove):
     """They start fast and are shoved: some of the states are such that tasks must give way."""
     scene = HeldScene(robot, friction=friction, stepping=Stepping(acceleration=3.0))
