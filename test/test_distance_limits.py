@@ -419,6 +419,7 @@ class TestMotion:
         for now, tau in moved(controller, state, 6000):
             efforts.append(tau)
             assert (abs(now.v) < 1.05 * model.velocity_limits).all()
+            assert controller.unsolved_limits == 0
             speed = 0.1 if gap > 0.06 else 0.0
             gap -= speed * STEP
             for side, wall in walls.items():

@@ -118,38 +118,58 @@ def test_a_moving_world_is_evaded_softly_where_shapes_overlap(depth):
     assert least[1] > 120.0 * 0.05
 
 
-@pytest.mark.parametrize('place', [-0.25, -0.2, -0.15, -0.1])
-def test_arms_that_a_wall_pierces_come_to_rest(place):
-    """No pair gets deeper by more than 1 mm than the deepest of its link was."""
+def pierced(shape_at):
+    """
+    Return a dual_arm that is to stay where it is, its state and its pairs, with a shape in it.
+
+    ``shape_at`` makes the shape of the place of the left hand.
+    """
     demo = demo_robot('dual_arm')
     model = RobotModel.from_urdf_file(demo.path())
     q = model.neutral()
     for name, value in demo.start.items():
         q[model.q_index[model.dof_index(name)]] = value
-    hands = model.forward_kinematics(RobotState(model, q, np.zeros(model.nv)), demo.hands)
-    wall = Shape('wall', None, 'box', [0.04, 1.5, 1.5],
-                 hands['l_hand'][:3, 3] + [place, 0.0, 0.0])
+    state = RobotState(model, q, np.zeros(model.nv))
+    hands = model.forward_kinematics(state, demo.hands)
     collision = demo.collision().model(model).without_still_pairs().with_shapes(
-        [wall]).without_still_pairs()
+        [shape_at(hands['l_hand'][:3, 3])]).without_still_pairs()
     controller = OperationalSpaceController(
         model, [PoseTask(hand, name=hand, max_linear_velocity=0.5) for hand in demo.hands],
         PostureTask(target=q), limits=JointLimits(model), distances=DistanceLimits(collision))
     for hand, pose in hands.items():
         controller.tasks[hand].set_target(pose)
+    return controller, state, collision
+
+
+@pytest.mark.parametrize('place', [-0.25, -0.2, -0.15, -0.1])
+def test_arms_that_a_wall_pierces_come_to_rest(place):
+    """No pair gets deeper by more than 1 mm than the deepest of its link was."""
+    controller, state, collision = pierced(lambda hand: Shape(
+        'wall', None, 'box', [0.04, 1.5, 1.5], hand + place * np.eye(3)[0]))
 
     def deep(q):
         return {pair[:2]: min(pair.distance, 0.0) for pair in collision.distances(q, 0.05)
                 if 'wall' in pair[:2]}
-    first, efforts = deep(q), []
-    state = RobotState(model, q, np.zeros(model.nv))
+    first, efforts = deep(state.q), []
     for k, (now, tau) in enumerate(moved(controller, state, 3000)):
         if k >= 2500:
             efforts.append(tau.copy())
         if k % 50 == 0:
             for pair, depth in deep(now.q).items():
                 assert depth > first.get(pair, 0.0) - 1e-3
-    assert largest_steps(efforts, model).sum() < 0.3
-    assert abs(now.v).max() < 0.01
+    assert largest_steps(efforts, controller.model).sum() < 0.3
+    assert abs(now.v).max() < 0.02
+
+
+def test_an_arm_rests_whose_shapes_are_to_part_in_opposite_directions():
+    """A disc is around the left elbow, whose two shapes have their ways out on either side."""
+    normal = np.array([-0.83, 0.53, 0.17]) / np.linalg.norm([-0.83, 0.53, 0.17])
+    across = np.cross([0.0, 0.0, 1.0], normal) / np.hypot(*normal[:2])
+    axes = np.stack([across, np.cross(normal, across), normal], axis=1)
+    controller, state, _ = pierced(lambda _: Shape(
+        'disc', None, 'cylinder', [0.4, 0.1], [0.13, 0.49, 1.28], axes))
+    efforts = [tau.copy() for _, tau in moved(controller, state, 4000)]
+    assert largest_steps(efforts[3500:], controller.model).sum() < 0.05  # 9.9 as hard rows
 
 
 def test_hands_between_two_walls_rest():

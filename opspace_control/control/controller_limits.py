@@ -65,8 +65,8 @@ class ControllerLimits:
         """
         How many problems with bounds the last cycle did not solve: 0, but for a numerical failure.
 
-        The iteration came to no end, or forces are not finite. Bounds may be passed then; efforts
-        are cut at their limits as ever, those that are not finite stay so.
+        The bounds alone came to no end, or forces are not finite. Bounds may be passed then; all
+        efforts are cut at their limits as ever, those that are not finite stay so.
         """
         return int(self._cycle['unsolved'][0])
 
@@ -76,8 +76,8 @@ class ControllerLimits:
         How many levels of tasks the last cycle skipped because rounding left them no motion.
 
         Where levels above contradict each other or their bounds, all that they attain may be a
-        single motion but for rounding. A level that finds none within their bounds exerts no force;
-        those above and the bounds are kept.
+        single motion but for rounding. A level that finds none within their bounds, or comes to no
+        end, exerts no force; those above and the bounds are kept.
         """
         return int(self._cycle['levels_skipped'][0])
 

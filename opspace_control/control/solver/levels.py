@@ -197,8 +197,9 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     """
     Solve all levels, the highest first.
 
-    Where rounding leaves a level no point that keeps the bounds above it, it is solved once more,
-    and more rows count as combinations of others. It is skipped if that leaves none either.
+    Where rounding leaves a level no point that keeps the bounds above it, or lets its active set
+    come to no end, it is solved once more, and more rows count as combinations of others. It is
+    skipped if that does not help either: the multipliers of the levels above keep their bounds.
 
     Parameters
     ----------
@@ -215,8 +216,8 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     Returns
     -------
     int, bool, int
-        By how many rows the active sets changed in all, whether all of them came to an end, and how
-        many levels are skipped.
+        By how many rows the active sets changed in all, whether those of all levels that are not
+        skipped came to an end, and how many are.
 
     """
     first_rows, steps, G, softness, bounds, free, dependent = problem
@@ -242,10 +243,11 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
             contradiction = contradicts(program, active[level], first, last, f_y)
             if at_end and not contradiction:
                 break
-        ended = ended and at_end
+        is_left_out = level > 0 and (contradiction or not at_end)
+        ended = ended and (at_end or is_left_out)
         for r in range(first, last):
             lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
-        if contradiction:
+        if is_left_out:
             levels_skipped += 1
             skip_level(program, first, last, above, f_y)
             for r in range(last):
