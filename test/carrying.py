@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from own_ramps import Ramps
 
 from opspace_control import (
     Grasp,
@@ -18,7 +19,6 @@ from opspace_control import (
     RobotState,
 )
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage, members
-from opspace_control.safety.ramps import Ramps
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.spatial.rotations import (
     matrix_from_quaternion,

@@ -7,7 +7,7 @@ import pytest
 
 from opspace_control import RobotModel, RobotState, SafetyError
 from opspace_control.model import KinematicTree
-from opspace_control.safety.accepted_state import AcceptedState
+from opspace_control.safety.accepted_state import AcceptedState, compare_with_none
 from opspace_control.safety.supervisor import POSITION_JUMP, STATE_INVALID, VELOCITY_LIMIT
 from opspace_control.share import share_directory
 
@@ -38,7 +38,16 @@ class Judge(AcceptedState):
         """Accept a RobotState."""
         self._ns += round(1e9 * self._behind)
         self._behind = 0.0
-        super().accept(self._ns, 1e-9 * self._ns, state.q, state.v)
+        self.accept_at(self._ns, 1e-9 * self._ns, state.q, state.v)
+
+    def accept_at(self, stamp, now, q, v):
+        """Accept positions and velocities of a stamp, ns, at a steady time, s."""
+        self.note(stamp, q, v)
+        self.judge(now)
+
+    def forget(self):
+        """Compare the next state with none."""
+        compare_with_none(self._records)
 
 
 @pytest.fixture
@@ -162,14 +171,14 @@ def test_what_is_not_finite_is_no_state(accepted, field, value, said):
     wrong = {'q': MODEL.neutral(), 'v': np.zeros(MODEL.nv)}
     wrong[field][MODEL.q_index[ELBOW] if field == 'q' else ELBOW] = value
     with pytest.raises(SafetyError, match=said) as error:
-        AcceptedState.accept(accepted, 1_000_000_001, 1.0, wrong['q'], wrong['v'])
+        accepted.accept_at(1_000_000_001, 1.0, wrong['q'], wrong['v'])
     assert error.value.trip is STATE_INVALID
     assert accepted.state.q.tolist() == state().q.tolist()
 
 
 def test_the_same_state_again_is_no_newer(accepted):
     for now, moved in ((1.0, 0.0), (2.0, 0.0), (3.0, 0.01)):
-        AcceptedState.accept(accepted, 5, now, state(moved=moved).q, np.zeros(MODEL.nv))
+        accepted.accept_at(5, now, state(moved=moved).q, np.zeros(MODEL.nv))
         assert accepted.last_arrival == now
         assert accepted.last_accepted == (3.0 if moved else 1.0)
-    assert accepted.repeated
+    assert accepted._clock['repeated']

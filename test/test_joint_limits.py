@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from own_ramps import Ramps
 from robots import robot_file
 
 from opspace_control import (
@@ -24,7 +25,6 @@ from opspace_control.control.limits.limit_law import bound_acceleration
 from opspace_control.control.problem.resting import find_resting
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.model.mobility import carried_by_joints
-from opspace_control.safety.ramps import Ramps
 from opspace_control.share import share_directory
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from own_ramps import Ramps
 from samples import URDF, random_state
 from test_grasp import weld
 
@@ -21,7 +22,6 @@ from opspace_control import (
     RobotState,
     Shape,
 )
-from opspace_control.safety.ramps import Ramps
 
 TEXT = (URDF / 'dual_arm.urdf').read_text()
 MODEL = RobotModel.from_urdf(TEXT)

@@ -4,8 +4,7 @@
 
 import numpy as np
 import pytest
-
-from opspace_control.safety.ramps import Ramps
+from own_ramps import Ramps
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 import mujoco
 import ros_nodes
 from controller_bench import MODEL, PARAMETERS, ROBOT, START, Bench, close, robot_state
+from own_ramps import Ramps
 from ros_lockstep import LockStepRobot
 
 from opspace_control import (
@@ -24,7 +25,6 @@ from opspace_control import (
 )
 from opspace_control.ros.parameters.controller_parameters import table_of
 from opspace_control.ros.parameters.robot import make_controller
-from opspace_control.safety.ramps import Ramps
 from opspace_control.safety.supervisor import GOOD_STATES
 
 TASKS = {'tasks': ['left', 'right'], 'left.frame': 'l_hand', 'right.frame': 'r_hand'}

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from law_bench import LawBench
+from own_ramps import Ramps
 
 from opspace_control import ForceControl, PoseTask
-from opspace_control.safety.ramps import Ramps
 from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 from opspace_control.tasks.specification_law import TURNING_TIME
 from opspace_control.tasks.task import gradual_fields

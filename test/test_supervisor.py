@@ -97,8 +97,8 @@ def test_damping_fades_until_the_robot_is_released(supervisor):
     assert supervisor.damping_left(1.0) == 1.0
     assert supervisor.damping_left(1.15) == pytest.approx(0.5)
     assert supervisor.damping_left(1.4) == 0.0
-    assert not supervisor.released(1.29)
-    assert supervisor.released(1.3)
+    assert not trips.is_released(supervisor._record, 1.29)
+    assert trips.is_released(supervisor._record, 1.3)
     supervisor.on_fault(STATE_INVALID, '', 1.35)  # does not begin anew
     assert supervisor.damping_left(1.4) == 0.0
     assert good_states(supervisor, 1.4)

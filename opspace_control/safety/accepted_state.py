@@ -158,15 +158,13 @@ class AcceptedState:
     The last accepted state of the robot of a ``model``, its time, and the check of the next one.
 
     ``state`` is the RobotState; the same object has the next one. Without a fault of its own it is
-    as old as ``last_accepted``; ``last_seen``, s, is the time of what is known of the joints alone.
+    as old as ``last_accepted``.
     """
 
     known = recorded('known', 'Whether a state was accepted.')
     stamp = recorded('stamp', 'Time stamp of the last state, ns, 0 if it had none.', of='_clock')
     last_change = recorded(
         'last_change', 'Steady time at which the stamp last changed, s.', of='_clock')
-    repeated = recorded(
-        'repeated', 'Whether the stamp was that of the state before.', of='_clock')
     last_accepted = recorded(
         'last_accepted', 'Steady time at which the last accepted state came, repetitions apart, s.')
     last_arrival = recorded('last_arrival', 'That of the last state, accepted or not, s.')
@@ -217,20 +215,11 @@ class AcceptedState:
         """Forget the state and its time: the next one, after ``now``, s, is the first."""
         restart_state(self._records, now)
 
-    def forget(self):
-        """Compare the next state with none: the robot may have been moved."""
-        compare_with_none(self._records)
-
     def elapsed(self):
         """Return the robot's time since the last call, s."""
         dt = self._inputs['elapsed'].item()
         self._inputs['elapsed'] = 0.0
         return dt
-
-    @property
-    def last_seen(self):
-        """Steady time of what is known of the joints, s."""
-        return max(self._inputs['last_seen'].item(), self.last_accepted)
 
     def see_joints(self, positions, velocities, now):
         """Note positions and velocities of the joints of a floating base that is not known."""
@@ -238,25 +227,20 @@ class AcceptedState:
                           np.concatenate([np.zeros(6), velocities]))
         self._inputs['last_seen'] = now
 
-    def accept(self, stamp, now, q, v):
-        """
-        Accept a state, (nq,) and (nv,), or raise a SafetyError.
-
-        ``stamp`` is in ns, 0 for none, ``now`` steady time, s. TIME_BACKWARDS is raised once: time
-        goes on from this stamp. STATE_INVALID, POSITION_JUMP: the state is refused.
-        VELOCITY_LIMIT, PASSIVE_VELOCITY: a joint is too fast, the state is known all the same.
-        """
-        self.note(stamp, q, v)
-        self.judge(now)
-
     def note(self, stamp, q, v):
-        """Note a state to accept, q and v None if unreadable."""
+        """Note a state to accept: q (nq,), v (nv,), None if unreadable; the stamp in ns or 0."""
         self._record['stamp'] = stamp
         if q is not None:
             self._q[:], self._v[:] = q, v
 
     def judge(self, now, fault=None):
-        """Accept the state that was noted, as `accept`, or raise the ``fault`` of reading it."""
+        """
+        Accept the state that was noted, at the steady time ``now``, s, or raise a SafetyError.
+
+        That is the ``fault`` of reading it, or TIME_BACKWARDS, once: time goes on from this stamp.
+        STATE_INVALID, POSITION_JUMP: the state is refused. VELOCITY_LIMIT, PASSIVE_VELOCITY: a
+        joint is too fast, the state is known all the same.
+        """
         verdict = self._judge(now, float(fault is None))
         if verdict:
             raise fault if verdict == UNREADABLE else self.refusal(verdict)

@@ -56,8 +56,7 @@ class Envelope:
     """
     The bound of all efforts.
 
-    ``effort_limits`` (nv,) are in N·m or N, inf for none; ``rate_limited`` is the number of joints
-    at the rate limit in the last cycle.
+    ``effort_limits`` (nv,) are in N·m or N, inf for none.
     """
 
     def __init__(self, model, effort_limits):
@@ -76,21 +75,22 @@ class Envelope:
     def restart(self):
         """Forget the last efforts: the rate limit does not apply to the next ones."""
         self.guards['effort'] = math.nan
-        self.rate_limited = 0
 
     def bound(self, tau, dt):
         """
         Bound efforts (nv,), N·m or N, in place: by the limits, then by the rate of change.
 
         ``|Δτ| ≤ effort_rate · limit · min(dt, LONGEST_STEP)`` between calls ``dt`` s apart. A
-        SafetyError EFFORT_NOT_FINITE leaves the efforts unchanged; they must not be sent.
+        SafetyError EFFORT_NOT_FINITE leaves the efforts unchanged; they must not be sent. Returns
+        how many joints are at the rate limit.
         """
         self._tau[:] = tau
         rate_limited = self._bound(min(dt, LONGEST_STEP))
         if rate_limited < 0:
             k = int(np.flatnonzero(~np.isfinite(tau))[0])
             raise self.not_finite(k, float(tau[k]))
-        tau[:], self.rate_limited = self._tau, rate_limited
+        tau[:] = self._tau
+        return rate_limited
 
     def not_finite(self, k, effort):
         """Return the SafetyError of an effort of dof k that is not finite."""

@@ -88,12 +88,6 @@ def advance_ramps(data, dt):
 
 
 @kernel
-def step_ramps(data, dt):
-    """Do what `advance_ramps` does."""
-    advance_ramps(data, dt)
-
-
-@kernel
 def finish_ramps(data):
     """Set all numbers to their targets."""
     for memory in data.memories:
@@ -142,10 +136,8 @@ class Ramps:
         state, unused = np.zeros(1, RAMPING), RampedMemory(np.empty(0), np.empty(0, RAMP))
         self.data = RampData(state, (
             *self._memories, *[unused] * (_MEMORIES - len(self._memories))))
-        self._records = RampData(state.view(np.recarray), tuple(
-            RampedMemory(numbers, ramps.view(np.recarray)) for numbers, ramps in self._memories))
         self.time = time
-        self._advance, self._finish = step_ramps.bind(self.data, 0.0), finish_ramps.bind(self.data)
+        self._finish = finish_ramps.bind(self.data)
         for numbers, ramps in self._memories:
             ramps['wanted'] = ramps['last'] = numbers[ramps['place']]
 
@@ -176,14 +168,6 @@ class Ramps:
                     ramps['rate'][changed] = abs(given[changed] - before[changed]) / self.time
                     numbers[place] = before
                 ramps['last'] = numbers[place]
-
-    def start_from_zero(self):
-        """Start the ramps that begin at zero; set all other numbers to their targets."""
-        start_from_zero(self._records)
-
-    def advance(self, dt):
-        """Advance all ramps by ``dt``, s."""
-        self._advance(dt)
 
 
 def _memory_of(array):

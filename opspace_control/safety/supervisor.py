@@ -229,10 +229,6 @@ class Supervisor:
         """Whether the state is unknown."""
         return is_blind(self._record)
 
-    def released(self, now):
-        """Return whether the robot has been released since the trip."""
-        return bool(is_released(self._record, now))
-
     def fading(self, elapsed):
         """Return a linear ramp from 1 to 0 within the release time."""
         return float(fade(self._record, elapsed))

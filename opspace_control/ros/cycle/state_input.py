@@ -180,7 +180,7 @@ class StateInput(AcceptedState):
     Reads joint states, and accepts them.
 
     BaseOdometry, if given, has the state of a floating base. Without odometry ``state`` has the
-    joints of ``last_seen`` with the last known base, at rest.
+    joints last seen with the last known base, at rest.
     """
 
     def __init__(self, model, odometry=None):
