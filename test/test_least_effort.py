@@ -153,3 +153,17 @@ def test_a_part_of_them():
             JointLimits(spared.model, least_effort=part)
 
 
+
+
+def test_a_quadruped_stands_on_a_real_floor_with_less_effort():
+    pytest.importorskip('mujoco', reason='MuJoCo is not installed')
+    from opspace_control.cli.showcase.legged_scene import LeggedScene
+    efforts = []
+    for part in (0.0, 1.0):
+        scene = LeggedScene('go2')
+        scene.controller.limits = scene.controller.limits.changed(least_effort=part)
+        reports = scene.run(0.5)
+        robot, limits = scene.robot, scene.controller.effort_limits[6:]
+        efforts.append(np.sum((robot.in_order(robot.simulated.efforts) / limits) ** 2))
+        assert abs(robot.simulated.base_twist).max() < 5e-3 and reports[:, 7].max() < 0.6
+    assert efforts[1] < 0.7 * efforts[0]
