@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 from figures import Figure, Spread
+from timing import wait_until
 
-from opspace_control.cli.processes import Process, own_domain, private_environment, wait_until
+from opspace_control.cli.processes import Process, own_domain, private_environment
 from opspace_control.cli.robots import demo_robot
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree

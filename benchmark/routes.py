@@ -28,9 +28,10 @@ import yaml
 from figures import processor_name, put_into
 from ros_latency import real_time
 from std_msgs.msg import String
+from timing import wait_until
 from view_cost import processor_time
 
-from opspace_control.cli.processes import Process, own_domain, private_environment, wait_until
+from opspace_control.cli.processes import Process, own_domain, private_environment
 from opspace_control.errors import OpspaceError
 from opspace_control.model import KinematicTree
 from opspace_control.model.urdf import urdf_text

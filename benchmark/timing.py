@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Times side by side: contenders take turns, so that a machine's moods meet all of them alike."""
+"""Times side by side, in turns, so that a machine's moods meet all alike; and waiting in time."""
 
 import gc
 import time
@@ -53,3 +53,13 @@ def _take_turn(function, inputs):
     for arguments in inputs:
         function(*arguments)
     return time.thread_time() - start
+
+
+def wait_until(condition, timeout, poll=0.01):
+    """Return whether ``condition()`` came true within ``timeout`` s."""
+    end = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(poll)
+    return True

@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 
 from figures import Figure, Spread
+from timing import wait_until
 
 from opspace_control.cli.parameters import controller_values, simulator_values
-from opspace_control.cli.processes import Process, own_domain, private_environment, wait_until
+from opspace_control.cli.processes import Process, own_domain, private_environment
 from opspace_control.cli.robots import demo_robot
 from opspace_control.errors import OpspaceError
 

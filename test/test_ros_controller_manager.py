@@ -24,9 +24,9 @@ from lifecycle_msgs.srv import ChangeState, GetState
 from ros_nodes import CONTROLLER, robot_text
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from timing import wait_until
 
 from opspace_control import RobotModel, RobotState
-from opspace_control.cli.processes import wait_until
 from opspace_control.safety.envelope import LONGEST_STEP
 
 ROBOT = robot_text('planar_3r')

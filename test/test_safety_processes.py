@@ -12,8 +12,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
 import ros_nodes
 from safety_bench import PARAMETERS, START, check_commands, robot_under_control
-
-from opspace_control.cli.processes import wait_until
+from timing import wait_until
 
 AHEAD = (0.1, 0.0, 0.1)  # m
 TIMEOUT = 0.25  # s

@@ -77,16 +77,6 @@ def _die_with_parent():
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
-def wait_until(condition, timeout, poll=0.01):
-    """Return whether ``condition()`` came true within ``timeout`` s."""
-    end = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(poll)
-    return True
-
-
 @contextlib.contextmanager
 def own_domain():
     """Reserve a ROS_DOMAIN_ID on this machine, or raise an OpspaceError if all are taken."""
