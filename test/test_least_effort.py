@@ -6,10 +6,20 @@ import numpy as np
 import pytest
 import quadprog
 from contact_optimum import Dense, contact_rows, facets
+from robots import TALOS
 from scipy.linalg import null_space
-from test_contact_forces import CASES, FADING, random_posture, set_goals, standing
+from test_contact_forces import (
+    CASES,
+    FADING,
+    FEET,
+    HANDS,
+    random_posture,
+    robot,
+    set_goals,
+    standing,
+)
 
-from opspace_control import Contact, ControlError, JointLimits
+from opspace_control import Constraint, Contact, ControlError, JointLimits, RobotState
 from opspace_control.control.data import SCALE
 
 REGULARISATION = 0.1  # of the effort limit, for an internal force as great as the weight
@@ -153,6 +163,40 @@ def test_a_part_of_them():
             JointLimits(spared.model, least_effort=part)
 
 
+def test_they_fade_with_the_limits():
+    compared = Compared('go2')
+    _, spared = compared.pair
+    state = compared.state(1)
+    tau, less = compared.efforts(state)
+    spared._cycle['keep'] = 0.25
+    np.testing.assert_allclose(
+        spared.compute_torque(state), tau + 0.25 * (less - tau), atol=1e-6)
+
+
+def test_a_contact_that_was_never_closed_takes_no_part():
+    """Its bounds have no directions yet."""
+    name, options, frames = CASES['go2']
+    efforts, state = [], Compared('go2').state(3)
+    for opened in (False, True):
+        contacts = [Contact(foot, **arguments) for foot, arguments in options]
+        one = standing(name, contacts if opened else contacts[:3], frames,
+                       (1.0, 1.0, 1.0, 0.0)[:4 if opened else 3])
+        one.limits = one.limits.changed(least_effort=1.0)
+        efforts.append(one.compute_torque(state))
+    np.testing.assert_allclose(*efforts, atol=1e-6)
+
+
+def test_constraints_without_bounds_take_no_part():
+    """A robot whose feet are welded exerts none against them because a hand touches a wall."""
+    efforts = []
+    for part in (0.0, 1.0):
+        one = standing(TALOS, [*map(Constraint, FEET), Contact(HANDS[0], kind='point')],
+                       [('base_link', 'x y z rx ry rz')])
+        one.limits = one.limits.changed(least_effort=part)
+        model, _, home = robot(TALOS)
+        efforts.append(one.compute_torque(RobotState(model, home, np.zeros(model.nv))))
+        assert one.constraints[HANDS[0]].closed
+    np.testing.assert_allclose(*efforts, atol=1e-6)
 
 
 def test_a_quadruped_stands_on_a_real_floor_with_less_effort():

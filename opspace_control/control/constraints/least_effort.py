@@ -13,6 +13,8 @@ and of efforts. S² are the scales of the rows, which are masses. The program of
 bound's value by x.
 """
 
+import math
+
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.constraint_law import project_rotation
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
@@ -43,16 +45,21 @@ _PASSED = 1e-9
 
 @inlined
 def write_scales(data, scale):
-    """Write the scales S of constraint rows; 0 where internal forces are commanded or planned."""
+    """
+    Write the scales S of constraint rows, 0 for those that take no part.
+
+    These are constraints without bounds on their force, and those whose internal forces are
+    commanded or planned.
+    """
     stack, constraints, grips = data.results.stack, data.demand.constraints, data.grasping.grips
     for c in range(constraints.size):
-        commanded = False
+        left_out = not constraints[c].bounded
         for r in range(6 * c, 6 * c + 6):
-            commanded = commanded or stack[APPLIED, r] != 0.0
+            left_out = left_out or stack[APPLIED, r] != 0.0
         for k in range(grips.size):
-            commanded = commanded or grips[k].constraint == c
+            left_out = left_out or grips[k].constraint == c
         for r in range(6 * c, 6 * c + 6):
-            scale[r] = 0.0 if commanded else stack[SCALE, r]
+            scale[r] = 0.0 if left_out else stack[SCALE, r]
 
 
 @inlined
@@ -147,6 +154,9 @@ def add_passed(data, count, x, tau, change):
         data.bounds.efforts), data.scratch.grasps.column
     weight = weight_of(data.cycle)
     for bound in range(contacts.direction.shape[0]):
+        lower, upper = contacts.bounds[0, bound], contacts.bounds[1, bound]
+        if math.isinf(lower) and math.isinf(upper):
+            continue  # its direction may never have been written
         first = 6 * (bound // CONTACT_BOUNDS)
         for r in range(x.size):
             row[r] = 0.0
@@ -155,8 +165,7 @@ def add_passed(data, count, x, tau, change):
         project_rotation(robot.points[first // 6].axes[1], row[first:first + 6])
         count = add_if_passed(
             data, count, bound, row, -contact_value(contacts, x, bound),
-            contact_value(contacts, contacts.force, bound), contacts.bounds[0, bound],
-            contacts.bounds[1, bound], weight)
+            contact_value(contacts, contacts.force, bound), lower, upper, weight)
     for k in range(change.size):
         change[k] = 0.0
     for i in range(robot.nodes.size):
@@ -175,8 +184,9 @@ def exert_least_effort(data, tau):
     """
     Add to τ (nv,) the part ``CYCLE.least_effort`` of what internal forces of least effort change.
 
-    The forces and the exerted wrenches of constraints follow. The forces of contacts must be
-    decided: those of the problem are the ones that bounds are of.
+    They fade with ``CYCLE.keep``: without limits there are none. The forces and the exerted
+    wrenches of constraints follow. The forces of contacts must be decided: those of the problem are
+    the ones that bounds are of.
     """
     cycle, work, constraints, change = data.cycle, data.scratch.grasps, data.demand.constraints, (
         data.scratch.joint_force)
@@ -190,7 +200,8 @@ def exert_least_effort(data, tau):
         if not solve_program(data, count, x):
             return
         before, count = count, add_passed(data, count, x, tau, change)
-    add_scaled(tau, cycle.least_effort, change, tau.size)
+    part = cycle.least_effort * cycle.keep
+    add_scaled(tau, part, change, tau.size)
     for r in range(x.size):
-        constraints[r // 6].exerted[r % 6] += cycle.least_effort * x[r]
-        constraints[r // 6].force[r % 6] -= cycle.least_effort * x[r]
+        constraints[r // 6].exerted[r % 6] += part * x[r]
+        constraints[r // 6].force[r % 6] -= part * x[r]
