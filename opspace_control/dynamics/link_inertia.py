@@ -55,29 +55,31 @@ def scale_inertias(inertia, factor):
 @called
 def oppose_motion(nodes, states, inertia, damping, a, mean, dofs, v, joint_force, tau):
     """
-    Add ``−J_ωᵀ (I J_ω (a − mean) + D J_ω (v − v_d)) − r A (v − v_d)`` to tau (nv,).
+    Add ``−J_ωᵀ (I J_ω (a − mean) + D J_ω (v − v_d)) − r A w`` to tau (nv,).
 
     I and D are (2, n, 3, 3), r is the ``damping``, 1/s. ``a``, ``mean`` and ``v`` (nv,) are
     accelerations of the joints, their mean, and velocities, v_d those that ``dofs`` has for the
-    posture; ``joint_force`` (nv,) is scratch.
+    posture. ``joint_force`` (nv,) has the velocities w, and is scratch.
     """
-    for k in range(joint_force.size):
-        joint_force[k] = 0.0
     for i in range(nodes.size):
         node, s = nodes[i], states[i]
         for r in range(6):
-            s.z[r] = s.B[r] = s.B2[r] = 0.0
+            s.z[r] = s.B[r] = s.B2[r] = s.z2[r] = 0.0
             if node.parent >= 0:
-                s.B[r], s.B2[r] = states[node.parent].B[r], states[node.parent].B2[r]
+                s.B[r], s.B2[r], s.z2[r] = (
+                    states[node.parent].B[r], states[node.parent].B2[r], states[node.parent].z2[r])
+        k = node.v_index
         if node.status != LOCKED:
-            k = node.v_index
-            rate = v[k] - dofs[k].velocity
+            rate, damped = v[k] - dofs[k].velocity, joint_force[k]
             for r in range(6):
                 s.B[r] += s.S[r] * (a[k] - mean[k])
                 s.B2[r] += s.S[r] * rate
-            joint_force[k] = -damping * node.armature * rate
+                s.z2[r] += s.S[r] * damped
+            joint_force[k] = -damping * node.armature * damped
+        elif k >= 0:
+            joint_force[k] = 0.0
         if damping > 0.0:
-            add_inertial_force(node.mass, s.c, s.Ic, s.B2, s.z)
+            add_inertial_force(node.mass, s.c, s.Ic, s.z2, s.z)
             put(s.z, 0, -damping * six(s.z, 0))
         if has_inertia(inertia, i):
             for r in range(3):

@@ -15,16 +15,19 @@ less that of the links' inertias, over ``vᵀ A v``. It is the square of the fre
 would swing. The posture's reference is damped at ``r = (d / k) κ``, k being the stiffness and d the
 rate of the damping of the task, so that v goes to its rest in ``k / (d κ)`` of κ, the time 2 / √k
 of the task itself. Drives exert ``−r A (v − v_d)`` in the direction of the momentum: no eigenvector
-is sought, and at rest it is nothing. r may be far beyond 1 / dt, so v is that of the cycle's end:
-the metric of the problem is ``A (1 + r dt)``, in which ``r / (1 + r dt)`` is exerted and tasks are
-as much softer.
+is sought, and at rest it is nothing. r may be far beyond 1 / dt, so v is that of the cycle's end,
+``v + q̈ dt``: the metric of the problem is ``A (1 + r dt)``. Divided by this factor, its forces are
+those of a problem in the metric A whose tasks are softer by it, and q̈_null becomes
+``(q̈_null − r (v − v_d)) / (1 + r dt)``: drives exert ``−r / (1 + r dt) A (v + q̈_null dt − v_d)``.
+All forces shrink alike, so r does not change where posture, tasks and bounds are in balance.
+Without ``q̈_null dt`` it did: r began with rounding, moved what was at rest, and rose with that.
 
 v changes with r. So r rises with the forces of tasks within 5 ms, but falls slowly: where it
 followed κ both ways, both alternated within 14 ms, and efforts stepped.
 """
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.solver.program import PROXIMAL
+from opspace_control.control.solver.program import LASTING, PROXIMAL
 
 # In which r falls, s: long beside the 14 ms in which r and v alternate.
 _FALL_TIME = 0.1
@@ -49,10 +52,17 @@ def exerted_damping(cycle):
 
 @inlined
 def regularise_tasks(data, t):
-    """Make so many rows of tasks softer by 1 + r dt, as the damping of this cycle does it."""
-    softness = data.scratch.bounded.problem.softness
+    """
+    Make so many rows of tasks softer by 1 + r dt, as the damping of this cycle does it.
+
+    The forces that their steps begin with are less by as much.
+    """
+    softness, start = data.scratch.bounded.problem.softness, data.scratch.bounded.problem.start
+    factor = 1.0 + data.cycle.damping_rate * data.cycle.dt
     for i in range(t):
-        softness[PROXIMAL, i] *= 1.0 + data.cycle.damping_rate * data.cycle.dt
+        softness[PROXIMAL, i] *= factor
+        softness[LASTING, i] *= factor
+        start[i] /= factor
 
 
 @rare

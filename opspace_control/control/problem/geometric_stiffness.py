@@ -152,12 +152,19 @@ def change_reference(data, w):
 
 @rare
 def exert_link_inertia(data, a, tau):
-    """Add to tau (nv,) what drives exert for I, D and r where the joints accelerate by a."""
+    """
+    Add to tau (nv,) what drives exert for I, D and r where the joints accelerate by a.
+
+    r damps the velocity that q̈_null leads to within the cycle, see `curvature_damping`.
+    """
     if data.cycle.stiffened:
+        damped, dofs = data.scratch.bounded.directions[FORCES, :tau.size], data.demand.dofs
+        for k in range(tau.size):
+            damped[k] = data.v[k] - dofs[k].velocity + data.cycle.dt * data.results.a_null[k]
         oppose_motion(
             data.robot.nodes, data.robot.states, data.memory.link_inertia,
-            exerted_damping(data.cycle), a, data.memory.mean_acceleration, data.demand.dofs,
-            data.v, data.scratch.bounded.directions[FORCES, :tau.size], tau)
+            exerted_damping(data.cycle), a, data.memory.mean_acceleration, dofs, data.v, damped,
+            tau)
 
 
 @rare
