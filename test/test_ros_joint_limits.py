@@ -30,11 +30,11 @@ def test_limits_are_kept_unless_it_is_said_otherwise():
 
 def test_parameters_become_limits():
     made = controller(position_margin=0.1, velocity_kept=0.5, return_rate=50.0,
-                      approach_rate=10.0, effort_scale=0.8)
+                      approach_rate=10.0, effort_scale=0.8, least_effort=0.5)
     limits, model = made.limits, made.model
     np.testing.assert_allclose(limits.velocity, 0.5 * model.velocity_limits)
     np.testing.assert_allclose(limits.upper, model.upper_position_limits - 0.1)
-    assert (limits.return_rate, limits.approach_rate) == (50.0, 10.0)
+    assert (limits.return_rate, limits.approach_rate, limits.least_effort) == (50.0, 10.0, 0.5)
     weaker = controller(velocity_kept=0.5, effort_scale=0.3).limits
     assert (weaker.acceleration < limits.acceleration).any()
 
