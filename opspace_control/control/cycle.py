@@ -17,7 +17,6 @@ from opspace_control.control.constraints.large_inertia import (
     predict_contacts,
     respond_contacts,
 )
-from opspace_control.control.constraints.least_effort import exert_least_effort
 from opspace_control.control.data import FORCE, RESIDUAL, Data
 from opspace_control.control.drive_friction import overcome_friction, reserve_friction
 from opspace_control.control.grasping.fingertip_law import constrain_fingertips
@@ -39,6 +38,7 @@ from opspace_control.control.problem.bounded_resolution import (
     resolve_within_efforts,
     respond_to_stack,
 )
+from opspace_control.control.problem.least_effort import exert_least_effort
 from opspace_control.control.problem.resting import find_resting
 from opspace_control.control.singular.direction_law import perturb
 from opspace_control.control.singular.direction_motion import (
