@@ -57,14 +57,14 @@ class Problem:
         """Return x of the multipliers."""
         return np.linalg.solve(self.metric, self.rows.T @ f)
 
-    def solve(self, active=None):
+    def solve(self, active=None, dependent=DEPENDENT):
         """Return f, y and the changes of the active set, by the solver of one level."""
         n = len(self.rows)
         active = np.zeros(n, dtype=int) if active is None else active
         f, y = f_y = np.full((2, n), np.nan)
         changes, ended = _solve_bounded(
             Program(self.mobility, self.lasting, self.lower, self.upper, np.zeros(n),
-                    0, DEPENDENT),
+                    0, dependent),
             ActiveSet(active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
                       *np.full((2, n), np.nan)), f_y)
         assert ended

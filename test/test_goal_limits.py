@@ -9,6 +9,7 @@ from robots import PR2, TALOS, TIAGO_DUAL, chain, joint, link, robot, robot_file
 from opspace_control import (
     GoalLimits,
     JerkLimits,
+    JointLimits,
     OperationalSpaceController,
     PoseTask,
     RelativeTask,
@@ -113,10 +114,19 @@ def test_not_a_number_is_outside(limits):
         limits.check_position(TASK, np.array([0.5, np.nan, 1.0]))
 
 
-def test_posture_beyond_a_joint_limit_is_refused(limits):
-    limits.check_posture({'torso_yaw': 0.3, 'nobody': 100.0})
+def test_posture_beyond_a_joint_limit_that_is_kept_is_refused(limits):
+    """What the law keeps, with its margin, is never passed to reach a goal."""
+    model = limits.model
+    controller = OperationalSpaceController(
+        model, limits=JointLimits(model, position_margin=0.1))
+    limits.check_posture({'torso_yaw': 0.3, 'nobody': 100.0}, controller.position_limits)
     with pytest.raises(TaskError, match=r"'torso_yaw': 100\.000 is beyond"):
-        limits.check_posture({'l_elbow': -1.0, 'torso_yaw': 100.0})
+        limits.check_posture({'l_elbow': -1.0, 'torso_yaw': 100.0}, controller.position_limits)
+    goal = {'torso_yaw': model.upper_position_limits[model.dof_index('torso_yaw')] - 0.05}
+    with pytest.raises(TaskError, match=r"'torso_yaw'.* is beyond"):
+        limits.check_posture(goal, controller.position_limits)
+    controller.limits = controller.limits.changed(keep=False)
+    limits.check_posture(goal, controller.position_limits)
 
 
 def test_pace_keeps_the_newest_goal_of_each():

@@ -15,7 +15,7 @@ from test_pages import DOC, ROOT, offences
 
 import opspace_control
 from opspace_control.ros.parameters import controller_parameters, simulator_parameters
-from opspace_control.ros.parameters.joints import PASSIVE, POSTURE, STANDING, joint_table
+from opspace_control.ros.parameters.joints import JOINT_BLOCKS, joint_table
 
 ROOMS = [ROOT, DOC, *(ROOT / name for name in ('benchmark', 'test', 'config', 'urdf', 'launch')),
          *(path for room in ('opspace_control', 'native') for path in (ROOT / room).glob('**')
@@ -60,7 +60,7 @@ def parameters():
     """Return the pattern of the names of parameters, and of their blocks."""
     tables = [controller_parameters.NODE, controller_parameters.WATCHDOG,
               simulator_parameters.NODE, [simulator_parameters.INITIAL_POSITION],
-              *(joint_table(block, ['<joint>']) for block in (POSTURE, STANDING, PASSIVE))]
+              *(joint_table(block, ['<joint>']) for block in JOINT_BLOCKS)]
     names = {row.name for table in tables for row in table}
     for blocks in (controller_parameters.BLOCKS, simulator_parameters.BLOCKS):
         names |= {f'<{kind}>.{row.name}' for kind, rows in blocks.items() for row in rows}

@@ -186,6 +186,19 @@ def test_carries_the_robot_as_long_as_it_is_seen(network, compensation, carried)
     bench.says('released')
 
 
+def test_holds_with_the_part_of_the_efforts_that_is_used(network):
+    """A robot that is tried out with little effort is held with as little."""
+    limits = MODEL.effort_limits[INDEX]
+    scale = 0.5 * float((abs(weight()) / limits).max())
+    bench = seen(Bench(network, hold_time=1000.0, effort_scale=scale))
+    bench.says('held in position')
+    network.expect(lambda: (abs(np.array(bench.received[-1][1])) / limits).max()
+                   == pytest.approx(scale))
+    own = np.array([efforts for _, efforts in bench.received
+                    if tuple(efforts) not in {(4.0, 5.0, 6.0), (1.0, 2.0, 3.0)}])
+    assert (abs(own) <= scale * limits * (1.0 + 1e-9)).all()
+
+
 def test_holds_the_robot_about_where_it_was_when_the_last_command_was_missed(network):
     """Each time anew: another controller may have moved it in between."""
     moved = {name: START[name] + 0.05 for name in START}

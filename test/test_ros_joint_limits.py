@@ -54,9 +54,15 @@ def test_they_change_at_any_time():
 
 
 def test_the_kept_velocity_does_not_stop_the_robot():
-    """A joint at the limit that is kept is below the one that trips."""
+    """A joint at the limit that is kept is below the one that trips; else they are refused."""
     values = {row.name: row.default for row in controller_table([])}
     assert values['limits.velocity_kept'] < values['limits.velocity_scale']
+    with pytest.raises(OpspaceError, match='not below limits'):
+        controller(velocity_kept=1.0)
+    made = controller(velocity_kept=1.0, velocity_scale=1.1)
+    with pytest.raises(OpspaceError, match='not below limits'):
+        change_limits(made.limits, values | {'limits.velocity_scale': 0.9})
+    assert not controller(velocity_kept=1.0, keep=False).limits.keep
 
 
 def test_rates_that_do_not_go_together_have_a_reason():

@@ -9,6 +9,7 @@ import pytest
 from numba import njit
 from prioritised import NotSolvedError, Problem, random_problem, solve_problem_levels
 
+from opspace_control.control.limits.kinds import KIND_TABLE
 from opspace_control.control.solver.cholesky import (
     append_row,
     bound_eigenvalues,
@@ -144,6 +145,20 @@ def test_states_of_rows():
     f, y, _ = problem.solve(active)
     assert active[3] == AT_UPPER
     assert y[3] == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize('coarser', [1.0, 30.0])
+def test_soft_rows_that_contradict_each_other_share_the_residual(coarser):
+    """However hard they are, also where more hard rows count as combinations of others."""
+    problem = Problem(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([1.0, -np.inf]),
+                      np.array([np.inf, -1.0]), np.eye(2), lasting=np.full(2, 1e-10))
+    active = np.zeros(2, dtype=int)
+    f, _, _ = problem.solve(active, coarser * DEPENDENT)
+    assert active.tolist() == [AT_LOWER, AT_UPPER]
+    assert problem.motion(f) == pytest.approx(np.zeros(2), abs=1e-4)
+    for kind in KIND_TABLE.values():
+        assert all(each == 0.0 or each > DEPENDENT
+                   for each in (kind.softness, kind.softness_below_effort))
 
 
 def test_rows_of_infinite_softness_have_no_multiplier():

@@ -10,7 +10,7 @@ from opspace_control.arguments import make_parser
 from opspace_control.cli.robots import LEGGED, ROBOTS, demo_robot
 from opspace_control.ros.parameters import controller_parameters as controller
 from opspace_control.ros.parameters import simulator_parameters as simulator
-from opspace_control.ros.parameters.joints import PASSIVE, POSTURE, STANDING, joint_table
+from opspace_control.ros.parameters.joints import JOINT_BLOCKS, STANDING, joint_table
 
 # Given by the launch file or the demo, which know where the robot's file is.
 _GIVEN_ELSEWHERE = {'robot_description': None}
@@ -37,7 +37,7 @@ def tables():
     """Return the parameters of all nodes as Markdown."""
     blocks = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
               for kind, table in controller.BLOCKS.items() for parameter in table]
-    joints = [row for block in (POSTURE, STANDING, PASSIVE)
+    joints = [row for block in JOINT_BLOCKS
               for row in joint_table(block, ['<joint>'])]
     simulated = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
                  for kind, table in simulator.BLOCKS.items() for parameter in table]

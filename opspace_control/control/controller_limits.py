@@ -92,6 +92,18 @@ class ControllerLimits:
         self._limits.set(limits)
 
     @property
+    def position_limits(self):
+        """
+        Lower and upper limits of positions that the law keeps, (nv,) each, rad or m.
+
+        Those of `limits`, while it keeps them, else of the model; ±inf for none.
+        """
+        limits = self.limits
+        if limits and limits.keep:
+            return limits.lower, limits.upper
+        return self.model.lower_position_limits, self.model.upper_position_limits
+
+    @property
     def distances(self):
         """
         The `DistanceLimits`, None without ``limits``; others of the same capacity may be set.

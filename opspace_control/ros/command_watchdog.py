@@ -91,7 +91,8 @@ class CommandWatchdogNode(Node):
             'command_joints': command_order(self.parameters, self._hand_back, self._check_stop),
             }, self.parameters), floating_base=self.parameters['floating_base'])
         controller = OperationalSpaceController(
-            model, gravity_compensation=self.parameters['gravity_compensation'])
+            model, effort_limits=self.parameters['effort_scale'] * model.effort_limits,
+            gravity_compensation=self.parameters['gravity_compensation'])
         warm_up(controller, self.get_logger())
         self._efforts = EffortReader(joints, self._kind)
         self._odometry = BaseOdometry.of(model, self.parameters)

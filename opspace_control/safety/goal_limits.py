@@ -50,14 +50,18 @@ class GoalLimits:
                 f'no further than {self._reach[task.frame]:.2f} m.', value=distance,
                 cure='Check its frame_id and its unit, m.')
 
-    def check_posture(self, positions):
-        """Refuse positions of joints, a dict, rad or m, that are beyond their limits."""
+    def check_posture(self, positions, limits):
+        """
+        Refuse positions of joints, a dict, rad or m, that are beyond their limits.
+
+        ``limits`` are the lower and the upper ones, (nv,) each, as `position_limits` of a
+        controller.
+        """
         for name, position in positions.items():
             dofs = self.model.joint_dofs.get(name, ())
             if len(dofs) != 1:
                 continue
-            lower = self.model.lower_position_limits[dofs[0]]
-            upper = self.model.upper_position_limits[dofs[0]]
+            lower, upper = (side[dofs[0]] for side in limits)
             if not lower <= position <= upper:
                 raise TaskError(f"Goal of '{name}': {position:.3f} is beyond its limits, "
                                 f'{lower:.3f} to {upper:.3f}.', joint=name, value=position,

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Limits of joint forces: as they are given, and the cut at them, always the last operation."""
+"""Limits of joint forces: as they are given, and the cut of the law's forces at them."""
 
 import math
 

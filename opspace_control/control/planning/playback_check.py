@@ -35,9 +35,8 @@ def check_playback(controller, trajectory, state, tolerances, velocity_limits=No
     refuse = _Refusal(trajectory.joints)
     limits = controller.limits if controller.limits and controller.limits.keep else None
     _check_start(controller, trajectory, dofs, state, tolerances, refuse)
-    lower, upper, fastest = (
-        (limits.lower, limits.upper, limits.velocity) if limits else
-        (model.lower_position_limits, model.upper_position_limits, model.velocity_limits))
+    (lower, upper), fastest = controller.position_limits, (
+        limits.velocity if limits else model.velocity_limits)
     fastest = fastest if velocity_limits is None else np.fmin(fastest, velocity_limits)
     fastest = np.where(controller.passive, np.inf if velocity_limits is None else velocity_limits,
                        fastest)

@@ -99,8 +99,16 @@ def eliminate_active(program, factor, order, count, r, column):
 
 @inlined
 def is_dependent(program, r, pivot):
-    """Return whether active rows leave nothing but rounding of row r."""
-    return not pivot > program.dependent * (program.G[r, r] + program.softness[r])
+    """
+    Return whether active rows leave nothing but rounding of row r.
+
+    Of a soft row of the level itself they leave its softness, which a larger part than DEPENDENT
+    must not make nothing of.
+    """
+    part = program.dependent
+    if r >= program.first and program.softness[r] > 0.0:
+        part = min(part, DEPENDENT)
+    return not pivot > part * (program.G[r, r] + program.softness[r])
 
 
 @inlined

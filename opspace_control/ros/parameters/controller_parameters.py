@@ -55,6 +55,9 @@ _COMMANDS = (
 EFFORT_RATE = changeable('limits.effort_rate', 'double', 20.0,
     "Fastest change of a joint's effort, in multiples of its limit: at 20 it takes 50 ms from zero "
     'to the limit. Without an effort limit there is no rate limit.', '1/s', 1.0, 1e6)
+EFFORT_SCALE = Parameter('limits.effort_scale', 'double', 1.0,
+    "Fraction of the URDF's effort limits that is used, also for the braking capability of joints, "
+    'which is computed once.', '', 0.01, 1.0)
 FLOATING_BASE = Parameter('floating_base', 'bool', False,
     'Whether the root link moves freely; odom has its state.')
 FRAME_PREFIX = Parameter('frame_prefix', 'string', '',
@@ -162,10 +165,7 @@ NODE = (
         'never.', 'm', 0.0, math.inf),
     changeable('goals.rotation_tolerance', 'double', 0.05,
         'The same for orientations, and for goals of joints.', 'rad', 0.0, math.inf),
-    Parameter('limits.effort_scale', 'double', 1.0,
-        "Fraction of the URDF's effort limits that is used, also for the braking capability of "
-        'joints, which is computed once.', '', 0.01, 1.0),
-    EFFORT_RATE,
+    EFFORT_SCALE, EFFORT_RATE,
     changeable('limits.velocity_scale', 'double', 1.0,
         "Velocity of a joint that trips, in multiples of the URDF's limit.", '', 0.01, 1e6),
     changeable('limits.passive_velocity_scale', 'double', 3.0,
@@ -269,7 +269,7 @@ WATCHDOG = (
         'With a controller manager: after hold_time, or at once without joint states, the previous '
         'controllers get the joints. Until the manager confirms it, or without previous '
         'controllers, the robot is held. Off: it is released.'),
-    EFFORT_RATE.named('effort_rate'),
+    EFFORT_SCALE.named('effort_scale'), EFFORT_RATE.named('effort_rate'),
     changeable('release_time', 'double', 0.3, 'Time in which damping fades to zero effort.',
         's', 0.0, 10.0),
 )

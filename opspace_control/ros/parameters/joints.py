@@ -79,10 +79,10 @@ def named_dofs(model, dofs):
 
 
 _NONE = -1.0  # a value below zero: the common value is used
-# The blocks with a block of parameters for each joint.
+# The blocks with a block of parameters for each joint, and its rows.
 POSTURE, PASSIVE, STANDING, DRIVES, OBSERVED = (
     'posture.joints', 'passive_forces', 'stance', 'drive_friction', 'observer.joints')
-_ROWS = {
+JOINT_BLOCKS = {
     POSTURE: (
         changeable('kp', 'double', _NONE, 'Stiffness of the posture of this joint. -1: posture.kp.',
             '1/s²', -1.0, 1e6),
@@ -123,13 +123,13 @@ _ROWS = {
 def joint_table(block, joints):
     """Return the parameters of joints in a block such as `POSTURE`, a tuple of Parameter."""
     return tuple(row.named(f'{block}.{joint}.{row.name}')
-                 for joint in joints for row in _ROWS[block])
+                 for joint in joints for row in JOINT_BLOCKS[block])
 
 
 def table_of_joints(names):
     """Return the parameters of every joint that one of these parameter names belongs to."""
     names = list(names)
-    return tuple(row for block in _ROWS
+    return tuple(row for block in JOINT_BLOCKS
                  for row in joint_table(block, dict.fromkeys(_joints_in(block, names))))
 
 
@@ -150,7 +150,7 @@ def robot_joint_table(model, passive, *, legs=False):
 def unknown_joints(model, parameters):
     """Yield a RosInterfaceError for each block of a joint that the model does not have."""
     known = {*model.joint_dofs, *model.dof_names}
-    for block in _ROWS:
+    for block in JOINT_BLOCKS:
         for joint in dict.fromkeys(_joints_in(block, parameters)):
             if joint not in known:
                 yield RosInterfaceError(
@@ -216,7 +216,7 @@ def external_effort_limits(model, parameters, thresholds):
 def _quantities(block, model, parameters, **of_urdf):
     """Return the quantities of a block by joint; of some, (nv,), the URDF's if not given."""
     quantities = {}
-    for name in (row.name for row in _ROWS[block]):
+    for name in (row.name for row in JOINT_BLOCKS[block]):
         own = _of_joints(block, name, parameters)
         if name in of_urdf:
             own = {**dict(zip(model.dof_names, of_urdf[name].tolist(), strict=True)),

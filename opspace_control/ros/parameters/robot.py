@@ -171,6 +171,12 @@ def _disturbance_numbers(parameters):
 
 
 def _limit_numbers(parameters):
+    kept, trips = parameters['limits.velocity_kept'], parameters['limits.velocity_scale']
+    if parameters['limits.keep'] and not kept < trips:
+        raise RosInterfaceError(
+            f'limits.velocity_kept = {kept:g} is not below limits.velocity_scale = {trips:g}: a '
+            'joint at its limit would trip.', parameter='limits.velocity_kept',
+            cure='Lower limits.velocity_kept, or raise limits.velocity_scale at the same time.')
     return {keyword: parameters[name] for name, keyword in LIMIT_PARAMETERS.items()}
 
 

@@ -167,7 +167,7 @@ class Goals(Part):
                 f'It names {len(message.name)} joints and gives {len(message.position)} positions.',
                 cure='Give one position for each name.')
         positions = dict(zip(message.name, message.position.tolist(), strict=True))
-        self.limits.check_posture(positions)
+        self.limits.check_posture(positions, self._controller.position_limits)
         task.set_target(positions)
         self.moving.end_plan()
 
