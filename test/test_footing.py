@@ -47,6 +47,37 @@ def test_feet_that_move_or_are_high_are_off_the_ground():
         assert told.tolist() == [off, False], (height, velocity)
 
 
+def test_the_ground_is_not_below_all_feet():
+    """Where the plane is lower it is wrong; a foot in a hole says nothing of the others."""
+    heights, descent = np.array([0.15, 0.17, 0.24, 0.26]), np.array([0.0, 0.0, -2.0])
+    still = np.zeros((4, 3))
+    assert off_ground(heights, still, descent, 0.05).tolist() == [False, False, False, True]
+    heights[0] = -0.05
+    assert off_ground(heights, still, descent, 0.05).tolist() == [False, True, True, True]
+
+
+@pytest.mark.parametrize('trots', [False, True])
+def test_an_estimate_that_drifts_upwards_takes_no_ground_away(trots):
+    """By more than two clearances: the robot goes on, on the ground that its feet find."""
+    scene, drift = LeggedScene('go2'), 0.1
+    height = scene.robot.simulated.base_pose[2]
+
+    def drifted(observed=scene.robot.observed):
+        q, v = observed()
+        q[2] += drift if scene.robot.simulated.data.time > 0.5 else 0.0
+        return q, v
+
+    scene.robot.observed = drifted
+    assert drift > 2.0 * scene.locomotion.stepping.clearance * scene.locomotion.stance.height
+    for begin in (trots, True):
+        scene.run(0.2)
+        if begin:
+            scene.locomotion.gait = 'trot'
+        scene.run(0.5)
+    scene.run(0.6)
+    assert abs(scene.robot.simulated.base_pose[2] - height) < 0.03 and not scene.fallen
+
+
 def test_feet_that_go_down_are_neither_on_the_ground_nor_swing(clock):
     down = np.array([True, False, False, False])
     footing = footing_at(clock, 0.1, off=down)

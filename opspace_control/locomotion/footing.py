@@ -18,7 +18,8 @@ def off_ground(heights, velocities, descent, clearance):
     Return which feet cannot be on the ground, (n,) of bool: they move, or are above it.
 
     A load on a foot in the air accelerates its leg. A foot moves that goes down faster than half of
-    the ``descent``, or in any direction faster than that.
+    the ``descent``, or in any direction faster than that. Where all feet are above the plane, as
+    where an estimate of the base's height has drifted, the ground is at the lowest one.
 
     Parameters
     ----------
@@ -34,7 +35,8 @@ def off_ground(heights, velocities, descent, clearance):
     """
     down, fastest = velocities @ descent, descent @ descent
     speeds = np.einsum('ij,ij->i', velocities, velocities)
-    return (down > _MOVES * fastest) | (speeds > fastest) | (heights > _ABOVE * clearance)
+    above = heights - max(heights.min(), 0.0)
+    return (down > _MOVES * fastest) | (speeds > fastest) | (above > _ABOVE * clearance)
 
 
 class Footing:
