@@ -52,9 +52,10 @@ class Kind(NamedTuple):
     contacts, which have `BOUND_NAMES`, and of the share of forces, which is none of these."""
 
 
-# The acceleration that the law counts on to brake is the softest, then distances of shapes, and
-# positions and velocities of joints whose own effort limit has a row, then other positions,
-# velocities and gravity torques; contact forces and efforts, which are physical, are the hardest.
+# That shapes part is the softest, then the acceleration that the law counts on to brake, distances
+# of shapes, and positions and velocities of joints whose own effort limit has a row, then other
+# positions, velocities and gravity torques; contact forces and efforts, which are physical, are the
+# hardest.
 # Where a G1 reaches and is pushed, efforts and contact forces can be kept in all cycles, but not
 # together with all that joints are to keep: feet pull or slip in 65 of 12,900 cycles with 1e-8, in
 # 3 with 1e-9, in none of ten times as many with 1e-10.
