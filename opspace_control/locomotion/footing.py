@@ -8,8 +8,8 @@ import numpy as np
 _MOVES = 0.5
 # Clearances of swinging feet above the ground from which on there is none: a step up as high as
 # feet swing, on a plane that lies as much too low after a step down. Where a drive dies in a trot,
-# a joint of another leg passes 1.3 of its velocity limit in 4 of 240 cases; above the plane alone in
-# 3 with 1.5 and with 2, in 4 with 4, in 14 without this and the bounds of speed.
+# a joint of another leg passes 1.3 of its velocity limit in 4 of 240 cases; above the plane alone
+# in 3 with 1.5 and with 2, in 4 with 4, in 14 without this and the bounds of speed.
 _ABOVE = 2.0
 
 
