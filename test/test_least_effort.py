@@ -21,6 +21,7 @@ from test_contact_forces import (
 
 from opspace_control import Constraint, Contact, ControlError, JointLimits, RobotState
 from opspace_control.control.data import SCALE
+from opspace_control.tasks.arguments import AXES
 
 REGULARISATION = 0.1  # of the effort limit, for an internal force as great as the weight
 
@@ -48,30 +49,26 @@ class Compared:
         return np.array([one.compute_torque(state) for one in self.pair])
 
 
+def rows_of(contact):
+    """Return which of the six axes a contact has rows of."""
+    return [AXES.index(axis) for axis in contact.axes]
+
+
 def told_forces(controller, state):
     """Return the forces of the ground at the rows of all contacts."""
-    rows = []
+    forces = []
     for one in controller.constraints.values():
-        axes, arm, W = contact_rows(one, state)
+        axes, arm, _ = contact_rows(one, state)
         wrench = one.force - one.internal_wrench
         wrench[3:] -= np.cross(arm, wrench[:3])
-        rows.append(np.kron(np.eye(2), axes.T)[[row.any() for row in _selection(one)]] @ wrench)
-        assert W.shape[0] == rows[-1].size
-    return np.concatenate(rows)
-
-
-def _selection(contact):
-    return np.diag([axis in contact.axes for axis in ('x', 'y', 'z', 'rx', 'ry', 'rz')])
+        forces.append((np.kron(np.eye(2), axes.T) @ wrench)[rows_of(one)])
+    return np.concatenate(forces)
 
 
 def scales_of(controller):
     """Return the scales of the rows of all contacts."""
-    scales = []
-    for k, one in enumerate(controller.constraints.values()):
-        own = controller._rows[SCALE, 6 * k:6 * k + 6]
-        scales += [own[r] for r, axis in enumerate(('x', 'y', 'z', 'rx', 'ry', 'rz'))
-                   if axis in one.axes]
-    return np.array(scales)
+    return np.concatenate([controller._rows[SCALE, 6 * k:6 * k + 6][rows_of(one)]
+                           for k, one in enumerate(controller.constraints.values())])
 
 
 def best_change(controller, state, tau, force):

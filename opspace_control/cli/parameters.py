@@ -37,8 +37,7 @@ def tables():
     """Return the parameters of all nodes as Markdown."""
     blocks = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
               for kind, table in controller.BLOCKS.items() for parameter in table]
-    joints = [row for block in JOINT_BLOCKS
-              for row in joint_table(block, ['<joint>'])]
+    joints = [row for block in JOINT_BLOCKS for row in joint_table(block, ['<joint>'])]
     simulated = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
                  for kind, table in simulator.BLOCKS.items() for parameter in table]
     return '\n'.join(f'## `{node}`\n\n{markdown(table)}' for node, table in {

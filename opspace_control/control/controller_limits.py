@@ -98,10 +98,16 @@ class ControllerLimits:
 
         Those of `limits`, while it keeps them, else of the model; ±inf for none.
         """
-        limits = self.limits
-        if limits and limits.keep:
-            return limits.lower, limits.upper
+        if self._keeps_limits:
+            return self.limits.lower, self.limits.upper
         return self.model.lower_position_limits, self.model.upper_position_limits
+
+    @property
+    def velocity_limits(self):
+        """The same of velocities, (nv,), rad/s or m/s."""
+        return self.limits.velocity if self._keeps_limits else self.model.velocity_limits
+
+    _keeps_limits = property(lambda self: self.limits is not None and self.limits.keep)
 
     @property
     def distances(self):

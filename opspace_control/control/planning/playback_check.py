@@ -33,10 +33,8 @@ def check_playback(controller, trajectory, state, tolerances, velocity_limits=No
     times = _times(trajectory)
     positions, velocities, _ = trajectory.sample(times)
     refuse = _Refusal(trajectory.joints)
-    limits = controller.limits if controller.limits and controller.limits.keep else None
     _check_start(controller, trajectory, dofs, state, tolerances, refuse)
-    (lower, upper), fastest = controller.position_limits, (
-        limits.velocity if limits else model.velocity_limits)
+    (lower, upper), fastest = controller.position_limits, controller.velocity_limits
     fastest = fastest if velocity_limits is None else np.fmin(fastest, velocity_limits)
     fastest = np.where(controller.passive, np.inf if velocity_limits is None else velocity_limits,
                        fastest)
