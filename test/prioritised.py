@@ -37,7 +37,7 @@ class Problem:
     upper: np.ndarray
     metric: np.ndarray
     levels: tuple = ()
-    own: float | np.ndarray = ATTAINABLE  # softness ε, of all rows or of each
+    own: float | np.ndarray = ATTAINABLE  # softness ε, of all rows or of each; 0: hard
     lasting: np.ndarray = field(default=None)  # softness δ
     levels_skipped: int = 0
 
@@ -56,6 +56,11 @@ class Problem:
     def motion(self, f):
         """Return x of the multipliers."""
         return np.linalg.solve(self.metric, self.rows.T @ f)
+
+    def missed(self, values):
+        """Return by how much values violate the bounds of their rows, in parts of √G_rr."""
+        return np.maximum(np.maximum(self.lower - values, values - self.upper), 0.0) / np.sqrt(
+            self.mobility.diagonal())
 
     def solve(self, active=None, dependent=DEPENDENT):
         """Return f, y and the changes of the active set, by the solver of one level."""
@@ -84,8 +89,8 @@ class Problem:
         f_y[0] = forces
         changes, ended, self.levels_skipped = solve_problem_levels(
             Levels(np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
-                   np.array([self.lasting, np.maximum(self.own, ATTAINABLE)
-                             * self.mobility.diagonal()]),
+                   np.array([self.lasting, np.maximum(self.own, np.where(
+                       np.equal(self.own, 0.0), 0.0, ATTAINABLE)) * self.mobility.diagonal()]),
                    np.array([self.lower, self.upper]), np.zeros(n), DEPENDENT),
             active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
             np.full((LEVEL_SCRATCH, n), np.nan), f_y)
@@ -218,3 +223,27 @@ def random_problem(random, levels=1, soft=False):
     if soft:
         problem = replace(problem, lasting=random.uniform(1e-3, 1.0, n))
     return problem
+
+
+def contradictory_problem(random):
+    """
+    Return hard bounds in one level with soft ones, of which some combine others.
+
+    Those of each combination may contradict those that it combines.
+    """
+    m = random.integers(2, 9)
+    hard, soft = random.integers(2, m + 5), random.integers(0, 6)
+    n = hard + soft
+    rows = random.standard_normal((n, m))
+    for r in range(1, hard):
+        if random.random() < 0.4:
+            k = random.integers(1, min(r, 3) + 1)
+            combined = random.choice([-2.0, -1.0, 1.0, 2.0], k) @ rows[
+                random.choice(r, k, replace=False)]
+            rows[r] = combined if np.linalg.norm(combined) > 1e-3 else rows[r]
+    middle, width = random.standard_normal(n), abs(random.standard_normal(n))
+    missing = random.random(n)
+    return Problem(
+        rows, np.where(missing < 0.2, -np.inf, middle - width),
+        np.where(missing > 0.8, np.inf, middle + width), np.eye(m), own=np.concatenate([
+            np.zeros(hard), 10.0 ** random.uniform(-6.0, -1.0, soft)]))

@@ -61,6 +61,19 @@ def test_an_effort_at_its_limit_leaves_grips_as_planned(name, seed, count):
     assert made.grasp.internal_forces[0] == pytest.approx(-30.0)
 
 
+def test_efforts_that_contradict_each_other_are_told():
+    """Three arms with an object have six motions left, and 14 efforts whose limits leave none."""
+    made = bench('three arms', 1, limits_of=unlimited, minimum=30.0)
+    weak(made, part=0.95, count=14)
+    controller = made.controller
+    limits = controller._arguments.bounds.efforts
+    at_limit = {controller.model.dof_names[k]
+                for k in np.flatnonzero(abs(made.tau) >= (1.0 - 1e-9) * limits)}
+    assert controller.limited_joints > 5
+    assert at_limit <= {held.name for held in controller.active_limits}
+    assert (abs(made.tau) <= limits).all()
+
+
 @pytest.mark.parametrize(('how', 'options', 'accuracy'), [
     ({'impedance': 1.0}, {}, 1e-9), ({'impedance': 0.5}, {}, 1e-9),
     ({'activation': 0.5}, {}, 1e-2),

@@ -2,12 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The solver of prioritised problems against dense ones, on random and degenerate problems."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import njit
-from prioritised import NotSolvedError, Problem, random_problem, solve_problem_levels
+from prioritised import (
+    NotSolvedError,
+    Problem,
+    contradictory_problem,
+    random_problem,
+    solve_problem_levels,
+)
 
 from opspace_control.control.limits.kinds import KIND_TABLE
 from opspace_control.control.solver.cholesky import (
@@ -21,6 +28,7 @@ from opspace_control.control.solver.levels import LEVEL_SCRATCH
 from opspace_control.control.solver.program import (
     AT_LOWER,
     AT_UPPER,
+    ATTAINABLE,
     DEPENDENT,
     EQUALITY,
     INACTIVE,
@@ -376,6 +384,43 @@ def test_a_bound_that_cannot_yield_beats_one_that_can():
             np.full((LEVEL_SCRATCH, n), np.nan), f_y)
         assert ended
         assert f_y[1, 0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_hard_bounds_that_contradict_each_other_are_a_level_of_their_own():
+    """They have the least residual by their mobilities, and soft ones what these leave them."""
+    random, contradictory = np.random.default_rng(7), 0
+    for _ in range(600):
+        problem = contradictory_problem(random)
+        active = np.zeros((1, len(problem.rows)), dtype=int)
+        f, y, _ = problem.solve_levels(active, steps=8)
+        hard = int((problem.own == 0.0).sum())
+        apart = replace(problem, levels=(0, hard, len(y)) if hard < len(y) else (0, hard),
+                        own=np.maximum(problem.own, ATTAINABLE))
+        g, z, _ = apart.solve_levels(steps=8)
+        left, best = (np.linalg.norm(problem.missed(values)[:hard]) for values in (y, z))
+        if best < 1e-3:
+            assert left < 1e-3
+            continue
+        assert left == pytest.approx(best, rel=1e-4)
+        assert problem.motion(f) == pytest.approx(
+            problem.motion(g), abs=1e-3 * (1.0 + np.linalg.norm(problem.motion(g))))
+        assert (active[0] == REFUSED).sum() == 0
+        contradictory += 1
+    assert contradictory > 150
+
+
+def test_an_active_set_that_refuses_rows_comes_to_an_end():
+    """The steps towards a row that is refused at last change nothing; `solve` asserts the end."""
+    random, refused = np.random.default_rng(8), 0
+    for _ in range(1000):
+        problem = contradictory_problem(random)
+        problem.lasting = problem.own * problem.mobility.diagonal()
+        active = random.integers(-1, 2, len(problem.rows))
+        _, y, _ = problem.solve(active)
+        refused += (active == REFUSED).any()
+        kept = (active != REFUSED) & (problem.own == 0.0)
+        assert problem.missed(y)[kept] == pytest.approx(0.0, abs=1e-4)
+    assert refused > 200
 
 
 def test_a_bound_against_a_residual_comes_free_continuously():

@@ -12,7 +12,7 @@ from opspace_control.collision.cores import TOUCHING
 from opspace_control.collision.kept_pairs import overlap_share
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
-from opspace_control.control.limits.bounds import bound_number
+from opspace_control.control.limits.bounds import ROUNDING, bound_number, unit_of
 from opspace_control.control.limits.kinds import EFFORT, KINDS, PARTING, softness_of
 from opspace_control.control.problem.applied_forces import reduce_forces
 from opspace_control.control.problem.assembly import PROXIMAL_STEPS
@@ -109,17 +109,19 @@ def solve_problem(data, count, t, begin):
 
 
 @inlined
-def side_of(problem, w):
+def side_of(problem, w, slack):
     """
-    Return at which bound a row with a multiplier is: 1, -1, or 0 for none.
+    Return at which bound a row is that has a multiplier or violates it: 1, -1, or 0 for none.
 
     It is the nearest one, for a level above may have left the row as an equality beyond its bounds;
-    a row with two equal bounds is at the one that its multiplier keeps.
+    a row with two equal bounds is at the one that its multiplier keeps. Violations below ``slack``
+    do not count.
     """
+    lower, upper = problem.bounds[0, w], problem.bounds[1, w]
     force, value = problem.f_y[0, w], problem.f_y[1, w]
-    if force == 0.0:
+    if force == 0.0 and lower - slack <= value <= upper + slack:
         return 0
-    nearer = abs(value - problem.bounds[0, w]) - abs(value - problem.bounds[1, w])
+    nearer = abs(value - lower) - abs(value - upper)
     if nearer == 0.0:
         nearer = -force
     return 1 if nearer > 0.0 else -1
@@ -132,7 +134,8 @@ def record_active(data, count):
         data.memory)
     memory.bound_active[:] = memory.bound_state[:] = 0
     for w in range(count):
-        k, kind, side = bound_rows.dof[w], bound_rows.kind[w], side_of(problem, w)
+        k, kind = bound_rows.dof[w], bound_rows.kind[w]
+        side = side_of(problem, w, ROUNDING * unit_of(data, kind, k))
         number = bound_number(data, kind, k)
         if w < data.cycle.resting_count and side != data.bounds.joints[k].side[kind]:
             # An equality row, which may pull; what presses the joint is in the nominal problem.
@@ -152,7 +155,7 @@ def record_active_sides(data, count):
     for w in range(count):
         if bound_rows.kind[w] < KINDS:
             limits[bound_rows.dof[w]].active_side[bound_rows.kind[w]] = side_of(
-                data.scratch.bounded.problem, w)
+                data.scratch.bounded.problem, w, math.inf)
 
 
 @rare

@@ -142,13 +142,32 @@ def first_to_leave(active, count, sign):
 
 
 @rare
+def reactivate(program, active, count, left):
+    """
+    Make the bounds active again that `activate` has deactivated; return the number of active rows.
+
+    They follow the active rows in ``order``, their states in ``forces``.
+    """
+    for _ in range(left):
+        r = active.order[count]
+        pivot = eliminate_active(
+            program, active.factor, active.order, count, r, active.column)
+        append_row(active.factor, count, active.column, pivot)
+        active.state[r] = int(active.forces[count])
+        count += 1
+    if left > 0:
+        solve_active(program, active, count)
+    return count
+
+
+@rare
 def activate(program, y, active, count, p):
     """
     Bring row p to the bound that it violates, and make it active.
 
     Bounds whose multipliers would change sign on the way are deactivated. Returns the number of
     active rows, that of those deactivated, and whether the row is active: not if no step brings it
-    there.
+    there. Then rows and multipliers are as before.
     """
     forces, column = active.forces, active.column
     state = AT_UPPER if y[p] > program.upper[p] else AT_LOWER
@@ -163,7 +182,7 @@ def activate(program, y, active, count, p):
         solve_upper(active.factor, count, column)
         step, leaving = first_to_leave(active, count, sign)
         if math.isinf(full) and leaving < 0:
-            return count, changes, False
+            return reactivate(program, active, count, changes), 0, False
         step = min(step, full)
         add_scaled(forces, -step * sign, column, count)
         own += step
@@ -173,12 +192,14 @@ def activate(program, y, active, count, p):
             return count + 1, changes, True
         if not dependent:
             missing -= step * pivot
-        active.state[active.order[leaving]] = INACTIVE
+        r = active.order[leaving]
+        left, active.state[r] = float(active.state[r]), INACTIVE
         drop(active, count, leaving)
         for k in range(leaving, count - 1):
             forces[k] = forces[k + 1]
         count -= 1
         changes += 1
+        active.order[count], forces[count] = r, left  # for `reactivate`
 
 
 @rare
@@ -187,6 +208,7 @@ def improve_active(program, rows, active, count, f_y):
     Solve ``y = y_free + (G + diag δ) f``, ``l ≤ y ≤ u``; f is 0 where y is at no bound.
 
     A row that contradicts others without softness is refused: it stays violated, the others hold.
+    Active rows combine to it with signs that no motion can change, so no later active set has it.
 
     Parameters
     ----------

@@ -17,6 +17,7 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.solver.active_set import improve_active
 from opspace_control.control.solver.program import (
     AT_UPPER,
+    ATTAINABLE,
     EQUALITY,
     INACTIVE,
     LASTING,
@@ -55,8 +56,9 @@ _SLACK = 1e-14
 _COARSER = 30.0
 
 # Rows of scratch that `solve_levels` takes: two bounds, the softness, the multipliers of a step,
-# by how much it changed them, those of the level above, and two of an `ActiveSet`.
-LEVEL_SCRATCH = 8
+# by how much it changed them, those of the level above, two of an `ActiveSet`, and the two bounds
+# of hard rows alone.
+LEVEL_SCRATCH = 10
 
 
 @inlined
@@ -97,9 +99,9 @@ def contradicts(program, active, first, last, f_y):
 
 
 @rare
-def solve_steps(problem, program, level, current, before, step, f_y):
+def solve_steps(problem, bounds, program, level, current, before, step, f_y):
     """
-    Solve a level by proximal steps.
+    Solve a level, whose rows have these ``bounds`` (2, n), by proximal steps.
 
     Return by how many rows its active set changed, whether that came to an end, and whether a
     residual is left.
@@ -112,8 +114,7 @@ def solve_steps(problem, program, level, current, before, step, f_y):
     for k in range(steps):
         for r in range(first, last):
             shift = (program.softness[r] - lasting[r]) * before[r]
-            program.lower[r] = problem.bounds[0, r] + shift
-            program.upper[r] = problem.bounds[1, r] + shift
+            program.lower[r], program.upper[r] = bounds[0, r] + shift, bounds[1, r] + shift
         count, changes, at_end = improve_active(program, last, current, count, f_y)
         ended = ended and at_end
         total += changes
@@ -179,6 +180,34 @@ def tighten_bounds(program, active, first, last, step, f_y):
 
 
 @rare
+def settle_hard_rows(problem, program, current, before, step, bounds, f_y):
+    """
+    Write ``bounds`` (2, n) of the first level, whose hard rows contradict each other.
+
+    Hard rows are a level of their own above the soft ones: while it is solved they are soft, too,
+    so that none is refused, and ``Σ s_r² / G_rr`` is least. What they attain are their bounds.
+    """
+    last, lower, upper, soft = (
+        problem.first_rows[1], program.lower, program.upper, program.softness)
+    for r in range(last):
+        before[r], lower[r], upper[r] = 0.0, -math.inf, math.inf
+        if not problem.softness[PROXIMAL, r] > 0.0:
+            lower[r], upper[r] = problem.bounds[0, r], problem.bounds[1, r]
+            soft[r] += ATTAINABLE * max(problem.G[r, r], 0.0)
+        bounds[0, r], bounds[1, r] = lower[r], upper[r]
+    solve_steps(problem, bounds, program, 0, current, before, step, f_y)
+    for r in range(last):
+        lower[r], upper[r] = bounds[0, r], bounds[1, r]
+    settle(program, current.state, 0, last, f_y)
+    tighten_bounds(program, current.state, last, last, step, f_y)
+    for r in range(last):
+        bounds[0, r], bounds[1, r] = problem.bounds[0, r], problem.bounds[1, r]
+        if not problem.softness[PROXIMAL, r] > 0.0:
+            bounds[0, r], bounds[1, r] = lower[r], upper[r]
+            soft[r] = problem.softness[LASTING, r]
+
+
+@rare
 def skip_level(program, first, last, above, f_y):
     """Leave a level's rows without bounds, and take the multipliers (n,) of the levels above."""
     f, y = f_y[0], f_y[1]
@@ -228,25 +257,29 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         before[r] = f[r]
     for level in range(first_rows.size - 1):
-        first, last = first_rows[level], first_rows[level + 1]
+        first, last, own = first_rows[level], first_rows[level + 1], bounds
         for r in range(last):
             above[r] = before[r]
             soft[r] += softness[PROXIMAL, r] if r >= first else 0.0
         current = ActiveSet(active[level], factor, order, scratch[4], scratch[5])
         for part in (dependent, _COARSER * dependent):
             program = Program(G, soft, lower, upper, free, first, part)
+            if level == 0 and part > dependent:
+                own = scratch[8:10]
+                settle_hard_rows(problem, program, current, before, step, own, f_y)
             for r in range(last):
                 before[r] = above[r]
             changes, at_end, residual = solve_steps(
-                problem, program, level, current, before, step, f_y)
+                problem, own, program, level, current, before, step, f_y)
             total += changes
-            contradiction = contradicts(program, active[level], first, last, f_y)
+            contradiction = contradicts(
+                program, active[level], first if level > 0 else last, last, f_y)
             if at_end and not contradiction:
                 break
         is_left_out = level > 0 and (contradiction or not at_end)
         ended = ended and (at_end or is_left_out)
         for r in range(first, last):
-            lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
+            lower[r], upper[r], soft[r] = own[0, r], own[1, r], softness[LASTING, r]
         if is_left_out:
             levels_skipped += 1
             skip_level(program, first, last, above, f_y)
