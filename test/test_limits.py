@@ -113,7 +113,7 @@ def one_of_each():
 
 def test_each_kind_of_bound_has_its_number_its_value_its_unit_and_its_bounds():
     data, a, tau = one_of_each(), np.array([0.5, 0.25]), np.array([1.5, 9.0])
-    found = {kind: (value_of(data, kind, 0, a, tau), unit_of(data, kind, 0),
+    found = {kind: (value_of(data, kind, 0, tau if kind == EFFORT else a), unit_of(data, kind, 0),
                     *bounds_of(data, kind, 0)) for kind in range(ALL_KINDS)}
     assert found == {
         EFFORT: (1.5, 3.0, -3.0, 3.0), MOTION: (0.5, 5.0, -4.0, np.inf),
@@ -129,19 +129,19 @@ def test_a_quantity_without_a_branch_has_no_number(monkeypatch):
     """Its bounds are NaN, so whatever its value is passes them: such a limit is not lost."""
     monkeypatch.setattr(bounds, 'quantity_of', lambda kind: len(QUANTITIES))
     data, some = one_of_each(), np.ones(2)
-    numbers = value_of(data, MOTION, 0, some, some), unit_of(data, MOTION, 0), *bounds_of(
+    numbers = value_of(data, MOTION, 0, some), unit_of(data, MOTION, 0), *bounds_of(
         data, MOTION, 0)
     assert np.isnan(numbers).all()
-    assert is_passed(data, MOTION, 0, some, some)
+    assert is_passed(data, MOTION, 0, some)
 
 
 def test_a_bound_is_passed_beyond_rounding_and_by_nan():
     data, fine = one_of_each(), np.zeros(2)
-    passed = {kind for kind in range(ALL_KINDS) if is_passed(data, kind, 0, fine, fine)}
+    passed = {kind for kind in range(ALL_KINDS) if is_passed(data, kind, 0, fine)}
     assert passed == {CONTACT_FORCE}
     for kind, least in ((EFFORT, 3.0), (BRAKING, 5.0)):
         for value, beyond in ((least * (1.0 + 1e-8), False), (least * (1.0 + 1e-6), True),
                               (np.nan, True)):
-            assert is_passed(data, kind, 0, np.full(2, value), np.full(2, value)) == beyond
-    assert not any(is_passed(data, kind, 1, np.full(2, 99.0), np.full(2, 99.0))
+            assert is_passed(data, kind, 0, np.full(2, value)) == beyond
+    assert not any(is_passed(data, kind, 1, np.full(2, 99.0))
                    for kind in (EFFORT, MOTION, GRAVITY_TORQUE, BRAKING))  # a passive joint

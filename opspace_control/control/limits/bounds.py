@@ -28,16 +28,15 @@ from opspace_control.control.limits.kinds import (
     JOINT_FORCE,
     KINDS,
     MOTION,
+    OTHER_KINDS,
     PARTING,
+    is_told,
     quantity_of,
 )
 from opspace_control.control.limits.limit_law import is_limited
 from opspace_control.spatial.dense import dot_product
 
 ROUNDING = 1e-7  # in the unit of a bound: what passes it by less does not
-
-# Kinds of which the motion without bounds does not tell whether they are active.
-_UNTOLD = EFFORT, FORCE_SHARE, DISTANCE, PARTING
 
 # Effort limits below this, N m or N, such as that of a joint without a motor, are bounds of this
 # size: the two bounds of an effort must differ. The cut makes it the limit itself.
@@ -137,34 +136,38 @@ def acceleration_of(data, kind, k, a):
 
 
 @inlined
-def value_of(data, kind, k, a, tau):
-    """Return the value of a bound under accelerations a and joint forces tau, (nv,) each."""
+def value_of(data, kind, k, x):
+    """
+    Return the value of a bound.
+
+    ``x`` (nv,) are joint forces where the kind bounds these, else accelerations.
+    """
     quantity = quantity_of(kind)
     if quantity == JOINT_FORCE:
-        return tau[k]
+        return x[k]
     if quantity == FORCE_COMPONENT:
         contacts = data.scratch.bounded.contacts
         return contact_value(contacts, contacts.force, k)
     return data.cycle.force_share if quantity == APPLIED_SHARE else acceleration_of(
-        data, kind, k, a)
+        data, kind, k, x)
 
 
 @inlined
-def is_passed(data, kind, k, a, tau):
-    """Return whether a bound is passed by more than rounding; NaN passes it."""
+def is_passed(data, kind, k, x):
+    """Return whether a bound is passed by more than rounding, x as in `value_of`; NaN passes it."""
     least, greatest = bounds_of(data, kind, k)
     if math.isinf(least) and math.isinf(greatest):
         return False
     slack = ROUNDING * unit_of(data, kind, k)
-    return not least - slack <= value_of(data, kind, k, a, tau) <= greatest + slack
+    return not least - slack <= value_of(data, kind, k, x) <= greatest + slack
 
 
 @inlined
-def any_is_passed(data, kind, a, tau):
+def any_is_passed(data, kind, x):
     """Return whether a bound of a kind is passed; a constant kind makes it a short loop."""
     passed = 0
     for k in range(count_bounds(data, kind)):
-        passed += is_passed(data, kind, k, a, tau)
+        passed += is_passed(data, kind, k, x)
     return passed > 0
 
 
@@ -183,13 +186,12 @@ def any_active_counts(data):
     Return whether a bound of the last problem's active set may be active though none is passed.
 
     A motion without bounds that passes none is the solution with them, but for what it does not
-    tell: efforts, which are not known yet, the share of forces, distances, which also bound what a
-    moving world does next, what joints rest at where directions are singular, and the inertias that
+    tell: see `Kind.told`; what joints rest at where directions are singular, and the inertias that
     links of robots without passive joints may have.
     """
     of_all = data.cycle.singular_active or not data.cycle.has_passive
     for kind in range(ALL_KINDS):
-        for k in range(count_bounds(data, kind) if of_all or kind in _UNTOLD else 0):
+        for k in range(count_bounds(data, kind) if of_all or not is_told(kind) else 0):
             if data.memory.bound_active[bound_number(data, kind, k)] != 0 and is_there(
                     data, kind, k):
                 return True
@@ -212,22 +214,21 @@ def any_passes(kinds):
     """Return a compiled function, whether a bound of these kinds is passed: a loop of each kind."""
     kind, *rest = kinds
     if not rest:
-        return inlined(lambda data, a, tau: any_is_passed(data, kind, a, tau))
+        return inlined(lambda data, a: any_is_passed(data, kind, a))
     of_rest = any_passes(rest)
-    return inlined(lambda data, a, tau: any_is_passed(data, kind, a, tau) or of_rest(data, a, tau))
+    return inlined(lambda data, a: any_is_passed(data, kind, a) or of_rest(data, a))
 
 
-_any_other_passes = any_passes(
-    [kind for kind in range(ALL_KINDS) if kind not in (EFFORT, MOTION, BRAKING)])
+_any_other_passes = any_passes(OTHER_KINDS)
 
 
 @called
-def any_other_passes(data, a, tau):
+def any_other_passes(data, a):
     """Return whether a bound is passed that is none of a joint's effort or acceleration."""
-    return _any_other_passes(data, a, tau)
+    return _any_other_passes(data, a)
 
 
 @called
 def any_effort_passes(data, tau):
     """Return whether an effort (nv,) that the motion determines passes its limit."""
-    return any_is_passed(data, EFFORT, tau, tau)
+    return any_is_passed(data, EFFORT, tau)

@@ -47,6 +47,15 @@ class Kind(NamedTuple):
     """The same where the joint's own effort limit has a row."""
     rests: bool
     """Whether a joint may rest at such a limit, see `find_resting`."""
+    told: bool
+    """Whether a motion without bounds that violates none tells that none is active. It does not
+    tell efforts, which are not known yet, the share of forces, and distances, which also bound what
+    a moving world does next."""
+    lasts: bool
+    """Whether multipliers remain where nothing moves: those of motions and efforts end with these.
+    Of a joint's acceleration only where a limit of its position is why."""
+    always: bool
+    """Whether each problem has a row of each such limit, not only those that matter."""
     name: str
     """What `ActiveLimit.limit` calls it; '' for limits of motion, which have `REASONS`, of
     contacts, which have `BOUND_NAMES`, and of the share of forces, which is none of these."""
@@ -67,20 +76,27 @@ class Kind(NamedTuple):
 # contradict it. With 0.1 an arm that a wall pierces shakes at two of four places, with 0.3, 1 and 2
 # at one; a ball that flies at a hand comes as near as 9.4, 9.2 and 9.0 mm with these three.
 KIND_TABLE = {
-    EFFORT: Kind(JOINT_FORCE, 0.0, 0.0, False, 'effort'),
-    MOTION: Kind(JOINT_ACCELERATION, 1e-6, 1e-4, True, ''),
-    GRAVITY_TORQUE: Kind(GRAVITY_TORQUE_ACCELERATION, 1e-6, 1e-6, True, 'gravity torque'),
-    BRAKING: Kind(JOINT_ACCELERATION, 1e-3, 1e-3, False, ''),
-    CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-10, 1e-10, False, ''),
-    FORCE_SHARE: Kind(APPLIED_SHARE, 0.0, 0.0, False, ''),
-    DISTANCE: Kind(DISTANCE_ACCELERATION, 1e-4, 1e-4, False, 'distance'),
-    PARTING: Kind(DISTANCE_ACCELERATION, 0.3, 0.3, False, 'distance')}
+    EFFORT: Kind(JOINT_FORCE, 0.0, 0.0, False, False, False, False, 'effort'),
+    MOTION: Kind(JOINT_ACCELERATION, 1e-6, 1e-4, True, True, True, False, ''),
+    GRAVITY_TORQUE: Kind(
+        GRAVITY_TORQUE_ACCELERATION, 1e-6, 1e-6, True, True, True, False, 'gravity torque'),
+    BRAKING: Kind(JOINT_ACCELERATION, 1e-3, 1e-3, False, True, False, False, ''),
+    CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-10, 1e-10, False, True, False, False, ''),
+    FORCE_SHARE: Kind(APPLIED_SHARE, 0.0, 0.0, False, False, False, False, ''),
+    DISTANCE: Kind(DISTANCE_ACCELERATION, 1e-4, 1e-4, False, False, True, False, 'distance'),
+    PARTING: Kind(DISTANCE_ACCELERATION, 0.3, 0.3, False, False, True, True, 'distance')}
 
 # Its columns, for kernels.
 _KINDS = tuple(KIND_TABLE[kind] for kind in sorted(KIND_TABLE))
 _QUANTITY = tuple(kind.quantity for kind in _KINDS)
 _SOFTNESS = tuple((kind.softness, kind.softness_below_effort) for kind in _KINDS)
+_BELOW_EFFORT = tuple(kind.softness != kind.softness_below_effort for kind in _KINDS)
+_TOLD, _LASTS, _ALWAYS = (
+    tuple(getattr(kind, column) for kind in _KINDS) for column in ('told', 'lasts', 'always'))
 RESTING_KINDS = tuple(k for k in range(KINDS) if _KINDS[k].rests)
+# Those that bound neither a joint's effort nor its acceleration, which are many and tested at once.
+OTHER_KINDS = tuple(
+    k for k in range(ALL_KINDS) if _QUANTITY[k] not in (JOINT_FORCE, JOINT_ACCELERATION))
 
 
 def check_kinds(table=None):
@@ -104,3 +120,27 @@ def quantity_of(kind):
 def softness_of(kind, effort_bounded):
     """Return the softness of a row, ``effort_bounded`` where its joint's effort has one, too."""
     return _SOFTNESS[kind][1] if effort_bounded else _SOFTNESS[kind][0]
+
+
+@inlined
+def depends_on_effort(kind):
+    """Return whether the softness of a row depends on a row of the joint's effort."""
+    return _BELOW_EFFORT[kind]
+
+
+@inlined
+def is_told(kind):
+    """Return whether a motion that violates no limit tells that none of a kind is active."""
+    return _TOLD[kind]
+
+
+@inlined
+def lasts_at_rest(kind):
+    """Return whether limits of a kind have multipliers where nothing moves."""
+    return _LASTS[kind]
+
+
+@inlined
+def has_all_rows(kind):
+    """Return whether each problem has the rows of all limits of a kind."""
+    return _ALWAYS[kind]

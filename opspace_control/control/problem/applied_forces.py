@@ -18,7 +18,12 @@ there whatever the drives exert, as the weight is.
 
 from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.data import APPLIED
-from opspace_control.control.limits.kinds import CONTACT_FORCE, EFFORT, FORCE_SHARE
+from opspace_control.control.limits.kinds import (
+    APPLIED_SHARE,
+    FORCE_COMPONENT,
+    JOINT_FORCE,
+    quantity_of,
+)
 from opspace_control.dynamics.force_propagation import is_group
 from opspace_control.dynamics.responses import project_torques
 from opspace_control.spatial.dense import dot_product
@@ -89,12 +94,12 @@ def find_inverse_cost(data):
 def force_share_rate(data, w):
     """Return c of a row: what its value changes by s."""
     applied, bound_rows = data.scratch.bounded.applied, data.scratch.bounded.bound_rows
-    kind = bound_rows.kind[w]
-    if kind == FORCE_SHARE:
+    quantity = quantity_of(bound_rows.kind[w])
+    if quantity == APPLIED_SHARE:
         return 1.0
-    if kind == EFFORT:
+    if quantity == JOINT_FORCE:
         return applied.effort[bound_rows.dof[w]]
-    if kind == CONTACT_FORCE:
+    if quantity == FORCE_COMPONENT:
         return dot_product(bound_rows.direction[w], applied.reaction, applied.reaction.size)
     return dot_product(
         bound_rows.coupling[w], applied.compensation, data.results.stack.shape[1])

@@ -15,12 +15,12 @@ from opspace_control.control.limits.bounds import (
 from opspace_control.control.limits.contact_forces import add_internal, write_direction
 from opspace_control.control.limits.kinds import (
     ALL_KINDS,
-    BRAKING,
-    EFFORT,
     FORCE_SHARE,
-    MOTION,
-    PARTING,
+    JOINT_ACCELERATION,
+    JOINT_FORCE,
     RESTING_KINDS,
+    has_all_rows,
+    quantity_of,
 )
 from opspace_control.control.problem.applied_forces import couple_force_share, find_inverse_cost
 from opspace_control.control.problem.row_projection import (
@@ -98,7 +98,7 @@ def add_active(data, count):
     for kind in range(ALL_KINDS):
         for k in range(count_bounds(data, kind) if kind != FORCE_SHARE else 0):
             number = bound_number(data, kind, k)
-            if index[number] < 0 and (active[number] != 0 or kind == PARTING) and is_there(
+            if index[number] < 0 and (active[number] != 0 or has_all_rows(kind)) and is_there(
                     data, kind, k):
                 count = add_row(data, count, k, kind)
     return count
@@ -107,9 +107,10 @@ def add_active(data, count):
 @inlined
 def may_pass(kind, efforts, motion, other):
     """Return of bounds of efforts, of joints' accelerations and of all else what a kind is of."""
-    if kind == EFFORT:
+    quantity = quantity_of(kind)
+    if quantity == JOINT_FORCE:
         return efforts
-    return motion if kind in (MOTION, BRAKING) else other
+    return motion if quantity == JOINT_ACCELERATION else other
 
 
 @rare
@@ -121,13 +122,14 @@ def add_violated(data, count, a, tau):
     """
     index = data.scratch.bounded.bound_rows.index
     efforts, motion, other = (
-        any_effort_passes(data, tau), any_motion_passes(data, a), any_other_passes(data, a, tau))
+        any_effort_passes(data, tau), any_motion_passes(data, a), any_other_passes(data, a))
     if not (efforts or motion or other):
         return count
     for kind in range(ALL_KINDS):
         if may_pass(kind, efforts, motion, other):
+            x = tau if quantity_of(kind) == JOINT_FORCE else a
             for k in range(count_bounds(data, kind)):
-                if index[bound_number(data, kind, k)] < 0 and is_passed(data, kind, k, a, tau):
+                if index[bound_number(data, kind, k)] < 0 and is_passed(data, kind, k, x):
                     count = add_row(data, count, k, kind)
     return count
 

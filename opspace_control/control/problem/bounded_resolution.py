@@ -260,7 +260,7 @@ def resolve_within_bounds(data, any_resting, tau):
     if data.cycle.forces_decided:
         decide_forces(data, 0, False)
     a = data.results.a_task  # efforts are not known yet
-    motion, other = any_motion_passes(data, a), any_other_passes(data, a, a)
+    motion, other = any_motion_passes(data, a), any_other_passes(data, a)
     active = any_active(data)
     needed = motion or other or (active and any_active_counts(data))
     if any_resting or needed:

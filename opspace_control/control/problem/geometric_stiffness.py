@@ -43,11 +43,10 @@ from opspace_control.control.data import (
     WANTED,
 )
 from opspace_control.control.limits.kinds import (
-    DISTANCE,
-    GRAVITY_TORQUE,
-    MOTION,
-    PARTING,
+    JOINT_ACCELERATION,
     POSITION,
+    lasts_at_rest,
+    quantity_of,
 )
 from opspace_control.control.problem.assembly import (
     PROXIMAL_STEPS,
@@ -172,8 +171,8 @@ def lasts(data, w):
     """Return whether a row's bound is of a posture; those of motions and efforts end with these."""
     bound_rows = data.scratch.bounded.bound_rows
     kind, side = bound_rows.kind[w], 0 if bound_rows.multiplier[w] > 0.0 else 1
-    return kind in (DISTANCE, PARTING, GRAVITY_TORQUE) or (
-        kind == MOTION and data.bounds.joints[bound_rows.dof[w]].reason[side] == POSITION)
+    return lasts_at_rest(kind) and (quantity_of(kind) != JOINT_ACCELERATION or (
+        data.bounds.joints[bound_rows.dof[w]].reason[side] == POSITION))
 
 
 @rare

@@ -14,7 +14,7 @@ from opspace_control.compiled import rare
 from opspace_control.control.constraints.elimination import bound_reactions
 from opspace_control.control.data import ACTIVATION, FORCE, REACTION
 from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
-from opspace_control.control.limits.kinds import EFFORT
+from opspace_control.control.limits.kinds import JOINT_FORCE, quantity_of
 from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
 
 # Of a limit: an excess below is rounding.
@@ -73,7 +73,7 @@ def correct_efforts(data, count, tau, tau_ref):
     y = data.scratch.bounded.problem.f_y[1]
     for w in range(count):
         k = bound_rows.dof[w]
-        if bound_rows.kind[w] != EFFORT:
+        if quantity_of(bound_rows.kind[w]) != JOINT_FORCE:
             continue
         error = tau[k] - y[w]
         if abs(error) > _EXACTLY * efforts[k] and (

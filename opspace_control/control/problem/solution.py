@@ -13,7 +13,13 @@ from opspace_control.collision.kept_pairs import overlap_share
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bounds import ROUNDING, bound_number, unit_of
-from opspace_control.control.limits.kinds import EFFORT, KINDS, PARTING, softness_of
+from opspace_control.control.limits.kinds import (
+    EFFORT,
+    KINDS,
+    PARTING,
+    depends_on_effort,
+    softness_of,
+)
 from opspace_control.control.problem.applied_forces import reduce_forces
 from opspace_control.control.problem.assembly import PROXIMAL_STEPS
 from opspace_control.control.problem.effects import start_from_applied
@@ -55,7 +61,7 @@ def write_bound_softness(data, count):
         data.scratch.bounded.problem, data.scratch.bounded.bound_rows, data.robot.collision.near)
     for w in range(count):
         kind, effort_bounded = bound_rows.kind[w], False
-        if kind < KINDS:
+        if depends_on_effort(kind):
             effort_bounded = bound_rows.index[bound_number(data, EFFORT, bound_rows.dof[w])] >= 0
         softness = softness_of(kind, effort_bounded)
         if kind == PARTING:
