@@ -9,6 +9,8 @@ import numpy as np
 from own_ramps import Ramps
 
 from opspace_control import (
+    CollisionModel,
+    DistanceLimits,
     Grasp,
     GraspForce,
     JointLimits,
@@ -80,12 +82,16 @@ class Carriers:
         Beside one for each effector.
     ramp_time : float
         Of every switch, s.
+    around : sequence of Shape, optional
+        Shapes on links and in the world, between which distances are kept; needs ``limited``.
+    shapes : sequence of Shape, optional
+        Of the object, in the frame in the middle of the effectors.
 
     """
 
     def __init__(self, path, effectors, objects, payload, start, *, tasks=(), posture=None,
                  ramp_time=0.5, locked_joints=(), joint_friction=True, kp=100.0, contacts=False,
-                 gravity=True, axes='x y z rx ry rz', limited=False, **grasp):
+                 gravity=True, axes='x y z rx ry rz', limited=False, around=(), shapes=(), **grasp):
         self.model = RobotModel.from_urdf_file(path, locked_joints=locked_joints)
         self.robot = SimulatedRobot(path.read_text(), objects=objects, locked_joints=locked_joints,
                                     joint_friction=joint_friction, contacts=contacts,
@@ -94,11 +100,13 @@ class Carriers:
         self.object = objects[0].name
         self.effectors = tuple(effectors)
         self.grasp = make_grasp(effectors, payload=payload, kp=kp, axes=axes, **grasp)
+        self.grasp.set_shapes(shapes)
         own = [PoseTask(effector, kp=kp, axes=axes) for effector in effectors]
         self.controller = OperationalSpaceController(
             self.model, [*own, *tasks], PostureTask() if posture is None else posture,
             grasps=[self.grasp], gravity_compensation=gravity,
-            limits=JointLimits(self.model) if limited else None)
+            limits=JointLimits(self.model) if limited else None,
+            distances=DistanceLimits(CollisionModel(self.model, around)) if around else None)
         self.ramps = Ramps(self.controller.gradual, ramp_time)
         self.state = RobotState(self.model, self.robot.positions, self.robot.velocities)
         self.controller.compute_torque(self.state)

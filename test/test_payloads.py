@@ -121,8 +121,8 @@ def test_shapes_of_a_payload_are_shapes_of_the_robot():
 
 
 @pytest.mark.parametrize(('shape', 'touching', 'error', 'says'), [
-    (Shape('rod', 'r_hand', 'sphere', [0.1]), (), ModelError, "'rod': it is on the link 'r_hand'"),
-    (Shape('rod', None, 'half_space', ()), (), ModelError, "'rod': a half-space has no end"),
+    (Shape('rod', 'r_hand', 'sphere', [0.1]), (), ModelError, "'rod' is on the link 'r_hand'"),
+    (Shape('rod', None, 'half_space', ()), (), ModelError, "'rod' is a half-space"),
     (Shape('post', None, 'sphere', [0.1]), (), ModelError, "There is a shape 'post' already"),
     (ROD, [('rod', 'psot')], ModelError, "neither a shape nor a link 'psot'. Did you mean 'post'")])
 def test_shapes_that_are_refused(shape, touching, error, says):

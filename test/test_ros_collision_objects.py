@@ -14,15 +14,18 @@ pytest.importorskip('trimesh', reason='trimesh is not installed')
 import numpy as np
 import ros_nodes
 from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from ros_lockstep import LockStepRobot
+from std_srvs.srv import SetBool
 from test_ros_distances import ARMS, HANDS, described, network  # noqa: F401
 from test_ros_frames import TF_STATIC, pose, tf_message, transforms  # noqa: F401
 from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control import CollisionModel, Shape
-from opspace_control.ros.middleware.conversions import time_message
+from opspace_control.ros.middleware.conversions import fill_message, time_message
+from opspace_control.ros.topics.collision_markers import SHAPES
 from opspace_control.ros.topics.refusals import Refusals
 
 X, DOWN = np.eye(3)[0], -np.eye(3)[2]
@@ -285,8 +288,8 @@ def test_shapes_of_a_payload_are_there_while_it_has_mass(network, described):  #
     for values, says in [
             ({'cargo__shapes': ['cna']}, "cargo.shapes: 'cna' is not among shapes. Did you mean "),
             ({'cargo__shapes': ['can', 'can']}, "cargo.shapes: 'can' is given twice"),
-            ({'can__frame': 'r_hand'}, "cargo.shapes: 'can' is on the link of the payload"),
-            ({'lid__kind': 'half_space'}, "cargo.shapes: 'lid' is a half_space"),
+            ({'can__frame': 'r_hand'}, "The shape 'can' is on the link 'r_hand', and its object "),
+            ({'lid__kind': 'half_space'}, "The shape 'lid' is a half-space"),
             ({'can__kind': 'box'}, "shape 'can': size = "),
             ({'cargo__may_touch': ['tabel']}, 'may_touch: there is neither a shape nor a link')]:
         assert scene.set(**values).startswith(says)
@@ -299,6 +302,66 @@ def test_shapes_of_a_payload_are_there_while_it_has_mass(network, described):  #
     scene.robot.run(2.0)
     assert height() < 0.08
     assert 0.0095 < scene.nearest(table) < 0.011  # of all links, without the payload
+    scene.robot.check()
+
+
+def test_shapes_of_a_grasped_object_are_there_while_it_is_grasped(network, described):  # noqa: F811
+    """What two hands carry down ends above the table by its own shape, not by theirs."""
+    scene = Scene(network, described, shapes=['table', 'crate'], grasps=['carry'], **{
+        'table.kind': 'none', 'carry.effectors': ['l_hand', 'r_hand'],
+        'carry.shapes': ['crate'], 'crate.size': [0.2, 0.4, 0.3],
+        'crate.pose': [0.0, 0.0, -0.1, 0.0, 0.0, 0.0, 1.0]})
+    physics = scene.robot.physics
+    place = 0.5 * (scene.hand() + physics.frame_pose('r_hand')[:3]) + 0.35 * DOWN
+    table = Shape('table', None, 'box', [0.3, 0.8, 0.04], place + 0.02 * DOWN)
+    told = network.listen(MarkerArray, f'{ros_nodes.CONTROLLER}/markers')
+
+    def is_shown():
+        """Return whether the newest collision shapes that are shown have the crate."""
+        scene.robot.run(1.2)
+        network.spin(0.2)
+        shown = [marker for message in told for marker in message.markers
+                 if marker.ns == SHAPES and marker.action == Marker.ADD]
+        del told[:]
+        return any(marker.header.frame_id == 'l_hand' and marker.type == Marker.CUBE
+                   and marker.scale.z == 0.3 for marker in shown)
+
+    def height():
+        return min((physics.frame_pose(hand)[:3] - place)[2] for hand in ('l_hand', 'r_hand'))
+
+    def engage(on):
+        return network.call(SetBool, f'{ros_nodes.CONTROLLER}/carry/engage', data=on)
+
+    for values, says in [
+            ({'carry__shapes': ['crtae']}, "carry.shapes: 'crtae' is not among shapes. Did you "),
+            ({'crate__frame': 'l_hand'}, "The shape 'crate' is on the link 'l_hand', and its "),
+            ({'crate__kind': 'half_space'}, "The shape 'crate' is a half-space"),
+            ({'carry__may_touch': ['tabel']}, 'may_touch: there is neither a shape nor a link')]:
+        assert scene.set(**values).startswith(says)
+    assert scene.set(table__kind='box', table__size=list(table.size), table__pose=[
+        *table.position, 0.0, 0.0, 0.0, 1.0]) == ''
+    assert not is_shown()
+    assert engage(True).success
+    assert is_shown()
+    goal = PoseStamped()
+    fill_message(goal.pose, np.array([*place, 0.0, 0.0, 0.0, 1.0]))
+    network.publisher(PoseStamped, f'{ros_nodes.CONTROLLER}/carry/target_pose').publish(goal)
+    scene.robot.run(2.5)
+    assert height() == pytest.approx(0.26, abs=5e-3)  # 0.25 below the hands, and the margin
+    assert scene.set(crate__size=[0.2, 0.4, 0.2]) == ''
+    scene.robot.run(2.0)
+    assert height() == pytest.approx(0.21, abs=5e-3)
+    assert scene.set(table__may_touch=['crate']) == ''
+    scene.robot.run(2.0)
+    assert height() < 0.15
+    assert scene.nearest(table) > 0.0095  # of all links
+    assert scene.set(table__may_touch=['']) == ''
+    assert engage(False).success
+    scene.robot.run(0.5)
+    low = height()
+    scene.robot.run(1.0)
+    assert height() == pytest.approx(low, abs=1e-3)  # the crate is not there, and moves nothing
+    assert not scene.robot.said('Nearer than half')
     scene.robot.check()
 
 

@@ -4,7 +4,7 @@
 
 import math
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -109,6 +109,29 @@ class Shape:
         put(shape, 'position', tuple(record['position'].tolist()))
         put(shape, 'rotation', tuple(map(tuple, record['rotation'].tolist())))
         return shape
+
+    def carried_by(self, link, pose=None):
+        """
+        Return this shape of an object on the link that carries it, None for no link.
+
+        ``pose`` (4, 4) is that of the object's frame in the link's; without it the shape is in the
+        link's frame. A ModelError names a shape that cannot be carried.
+        """
+        what = f"shape '{self.name}'"
+        if link is None:
+            raise ModelError(f'The {what} is of an object that no link carries.',
+                             element=self.name, cure='Keep a distance from it as a shape of the '
+                             'world: an object moves among fingertips.')
+        if self.link not in ((None, link) if pose is None else (None,)):
+            raise ModelError(
+                f"The {what} is on the link '{self.link}', and its object is on '{link}'.",
+                element=self.name, cure='Give it no link: it is on that of its object.')
+        if self.kind == Kind.HALF_SPACE:
+            raise ModelError(f'The {what} is a half-space, which has no end.', element=self.name,
+                             cure='Give a sphere, capsule, cylinder or box.')
+        pose = np.eye(4) if pose is None else pose
+        return replace(self, link=link, position=pose[:3, :3] @ self.position + pose[:3, 3],
+                       rotation=pose[:3, :3] @ self.rotation)
 
     def move(self, record, position, rotation, twist):
         """

@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a controlled robot carries at the moment."""
 
-from dataclasses import replace
-
-from opspace_control.collision import Kind
-from opspace_control.errors import ControlError, ModelError
+from opspace_control.errors import ControlError
 from opspace_control.model.bodies import Payload, attach_payloads
 
 
@@ -57,7 +54,7 @@ class Payloads:
             Pairs that may touch, as of `CollisionModel.with_shapes`.
 
         """
-        load, shapes = None, tuple(_on_link(shape, link) for shape in shapes)
+        load, shapes = None, tuple(shape.carried_by(link) for shape in shapes)
         if isinstance(payload, Payload):
             load = self._model.frames[self._model.frame_index(link)], payload
         elif payload is not None or shapes:
@@ -72,14 +69,3 @@ class Payloads:
             else:
                 kept.pop(name, None)
         attach_payloads(self._nodes, self._bare, self._loads.values())
-
-
-def _on_link(shape, link):
-    """Return a shape of a payload on its link, or raise a ModelError that names the shape."""
-    if shape.link not in (None, link):
-        raise ModelError(f"shape '{shape.name}': it is on the link '{shape.link}', its payload on "
-                         f"'{link}'.", element=shape.name, cure='Give it no link, or this one.')
-    if shape.kind == Kind.HALF_SPACE:
-        raise ModelError(f"shape '{shape.name}': a half-space has no end.", element=shape.name,
-                         cure='Give a sphere, capsule, cylinder or box.')
-    return replace(shape, link=link)

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A grasp: several effectors move one object and exert internal forces on it."""
 
+from itertools import product
+
 import numpy as np
 
-from opspace_control.compiled import recorded
 from opspace_control.control.constraints.constraint import Constraint
-from opspace_control.control.grasping.grasp_binding import fill_grips
+from opspace_control.control.grasping.grasp_binding import fill_grips, links_from
 from opspace_control.control.grasping.grasp_checks import (
     GRIP_AXES,
     check_fingertips,
@@ -18,15 +19,16 @@ from opspace_control.control.grasping.grasp_checks import (
     transform,
 )
 from opspace_control.control.grasping.grasp_force import read_grasp_force
+from opspace_control.control.grasping.grasp_forces import GraspForces
 from opspace_control.control.grasping.grasp_law import GRASP, GRIP
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
-from opspace_control.errors import ControlError
+from opspace_control.errors import ControlError, OpspaceError
 from opspace_control.model import Payload
 from opspace_control.tasks.arguments import read_pose
 from opspace_control.tasks.pose import PoseTask
 
 
-class Grasp:
+class Grasp(GraspForces):
     """
     One object in the grip of two or more effectors, [RKR95] 3.2.
 
@@ -72,14 +74,12 @@ class Grasp:
 
     """
 
-    resultant = recorded('resultant', "Resultant of the effectors' wrenches, (6,), about the "
-                         "object's origin, in its axes, N and N·m.")
-
     def __init__(self, effectors, *, name='grasp', payload=None, grasp_poses=None, kind='rigid',
                  grasp_force=0.0, tolerance=(0.02, 0.1), drift_gains=(25.0, -1.0), task=None,
                  **gains):
         self.name, self.effectors = name, tuple(effectors)
         self._payload = Payload(0.0) if payload is None else payload
+        self._shapes = (), ()
         check_grasp(self, grasp_poses, kind, tolerance)
         self._poses = grasp_poses if grasp_poses is None else [
             transform(*read_pose(pose, f"grasp '{name}'")) for pose in grasp_poses]
@@ -100,6 +100,7 @@ class Grasp:
         self._context = self._linkage = None
         self._internal = (None, None)
         self._displaced = ()
+        self._pose_in_carrier = np.eye(4)
         self.grasp_force = grasp_force
 
     def __repr__(self):
@@ -110,7 +111,7 @@ class Grasp:
         Close the constraints at the effectors' poses of a state and enable the object's task.
 
         A ControlError refuses effectors that are not at their grasp poses or move relative to the
-        first one; nothing has changed then.
+        first one, and a ModelError shapes that cannot be used; nothing has changed then.
         """
         if self.engaged:
             return
@@ -124,10 +125,11 @@ class Grasp:
         places = [inverse @ effector for effector in poses]
         if self._carrier is None:
             check_fingertips(self, context.model, state, context.status.passive)
+        self._pose_in_carrier = np.linalg.inv(poses[0]) @ pose
+        self._write_payload()
         self._record['basis_size'] = 0
         self._linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
-        self._place_frame(poses[0], pose)
-        self._write_payload()
+        self._place_frame(pose)
         fill_grips(self._record, self._grips, self._linkage, self._internal)
         self._displaced = tuple(task for task in context.tasks if task.enabled)
         for task in self._displaced:
@@ -183,6 +185,48 @@ class Grasp:
         for constraint in self.constraints:
             constraint.set_gains(kp, kd)
 
+    def set_shapes(self, shapes, touching=()):
+        """
+        Set the shapes of the object, which keep a distance while the grasp is engaged.
+
+        They are shapes of the first effector's link then, and may touch all effectors and what
+        these carry, such as fingers. A ModelError refuses shapes that cannot be carried, as among
+        fingertips; an engaged grasp raises as `Payloads.put`, too. Nothing changes then.
+
+        Parameters
+        ----------
+        shapes : sequence of Shape
+            In the object's frame, without a link, bounded; with names of their own.
+        touching : sequence of (str, str)
+            Further pairs that may touch, as of `CollisionModel.with_shapes`.
+
+        """
+        before = self._shapes
+        self._shapes = tuple(shapes), tuple(touching)
+        try:
+            for shape in self.shapes:
+                shape.carried_by(self._carrier, self._pose_in_carrier)
+            if self._is_carried:
+                self._write_payload()
+        except OpspaceError:
+            self._shapes = before
+            raise
+
+    @property
+    def shapes(self):
+        """The shapes of the object, in its own frame."""
+        return self._shapes[0]
+
+    @property
+    def pose_in_carrier(self):
+        """Pose of the object at the last engagement in the first effector's link, (4, 4), m."""
+        return self._pose_in_carrier.copy()
+
+    @property
+    def hand_links(self):
+        """Names of links, one or more of each body, of the effectors and of what these carry."""
+        return links_from(self._bound().model, self.effectors)
+
     @property
     def grasp_force(self):
         """The `GraspForce`; one that is set, or a number, takes effect at the next cycle."""
@@ -204,7 +248,7 @@ class Grasp:
     def payload(self, payload):
         check_payload(self, payload)
         self._payload = payload
-        if self.engaged:
+        if self._is_carried:
             self._write_payload()
 
     @property
@@ -217,74 +261,34 @@ class Grasp:
         """Whether the grasp belongs to a controller."""
         return self._context is not None
 
-    @property
-    def wrenches(self):
-        """
-        Wrenches of the effectors on the object at the last cycle, (N, 6) ``[f; n]``, N and N·m.
-
-        As predicted, at the effectors, in the object's axes; those that passive joints admit.
-        """
-        return self._grips['wrench'].copy()
-
-    @property
-    def internal_forces(self):
-        """Tensions (members,), N, positive apart, and moments (N, 3), N·m, of these wrenches."""
-        if self._linkage is None:
-            return np.zeros(1), np.zeros((len(self.effectors), 3))
-        return self._linkage.internal(self._grips['wrench'])
-
-    @property
-    def applied_force(self):
-        """
-        Grasp force of the last cycle, N: above its minimum where friction requires it.
-
-        With passive joints the tensions of `internal_forces` may differ from it.
-        """
-        return float(self._record['applied_force'])
-
-    @property
-    def slips(self):
-        """Whether a grip's force is outside its friction cone at the maximum grasp force."""
-        force, grips = self._grips['wrench'][:, :3], self._grips
-        normal = (force * grips['inward']).sum(axis=1)
-        tangential = np.linalg.norm(force - normal[:, None] * grips['inward'], axis=1)
-        finite = np.isfinite(grips['friction'])
-        return bool((tangential > grips['friction'] * normal + 1e-6)[finite].any())
-
-    @property
-    def load_shares(self):
-        """Part of each effector in the resultant force, (N,); zeros without one."""
-        force = self._record['resultant'][:3]
-        square = force @ force
-        return self._grips['wrench'][:, :3] @ force / (square if square > 0.0 else np.inf)
-
-    @property
-    def closure_residual(self):
-        """Largest error of the closed chain: distance, m, and angle, rad."""
-        errors = np.array([each.error for each in self.constraints]).reshape(-1, 2, 3)
-        if not self._turning[1:].all():
-            errors[:, 1] = 0.0
-        return tuple(np.linalg.norm(errors, axis=2).max(axis=0).tolist())
-
-    def _place_frame(self, first, pose):
-        """Set the object's frame, at ``pose``, in the link of the first effector, at ``first``."""
+    def _place_frame(self, pose):
+        """Set the object's frame, at ``pose``, in the link of the first effector."""
         frame, model = self._context.frame, self._context.model
         if self._carrier is None:
             frame['rotation'] = pose[:3, :3]
             return
-        self._in_link = in_link = np.linalg.inv(first) @ pose
+        in_link = self._pose_in_carrier
         link = model.frames[model.frame_index(self._carrier)]
         frame['rotation'] = link['rotation'] @ in_link[:3, :3]
         frame['position'] = link['position'] + link['rotation'] @ in_link[:3, 3]
 
     def _write_payload(self):
-        """Write the object's inertia to the record, and to the carrier if there is one."""
-        body, record = self._payload, self._record
+        """Write inertia and shapes of the object to the carrier if there is one, and the record."""
+        body, record, pose = self._payload, self._record, self._pose_in_carrier
+        if self._carrier is not None:
+            shapes, touching = self._shapes
+            self._bound().payloads.put(
+                self.name, self._carrier, body.moved(pose[:3, :3], pose[:3, 3]),
+                shapes=[shape.carried_by(self._carrier, pose) for shape in shapes],
+                touching=[*touching, *product([shape.name for shape in shapes], self.hand_links)])
         record['mass'], record['center'] = body.mass, body.center_of_mass
         record['inertia'] = body.inertia
-        if self._carrier is not None:
-            self._bound().payloads.put(self.name, self._carrier, body.moved(
-                self._in_link[:3, :3], self._in_link[:3, 3]))
+
+    @property
+    def _is_carried(self):
+        """Whether the object counts: from the engagement on, which a ramp begins at 0."""
+        return self.in_use and (self.engaged if self._carrier is None
+                                else self.name in self._context.payloads)
 
     def _bound(self):
         if self._context is None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.control.grasping.grasp_law import GRASP, GRIP, MAX_BASIS
+from opspace_control.model.nodes import WORLD, with_subtrees
 
 
 class GraspContext(NamedTuple):
@@ -46,6 +47,16 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads, status):
         grasp._context = GraspContext(model, frames[number], payloads, displaced, status)
         first = end
     return records, grips
+
+
+def links_from(model, links):
+    """Return these names of links, and those of all links that their bodies carry."""
+    chosen = np.isin(np.arange(model.nodes.size),
+                     model.frames['node'][[model.frame_index(name) for name in links]])
+    carried = with_subtrees(model.nodes, chosen) & ~chosen
+    return (*links, *(name for name, node in zip(
+        model.frame_names, model.frames['node'].tolist(), strict=True)
+        if node != WORLD and carried[node]))
 
 
 def fill_grips(record, grips, linkage, internal):

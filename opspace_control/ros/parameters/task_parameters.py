@@ -51,9 +51,9 @@ TASK = (
     changeable('damping_ratio', 'double', 1.0,
         'Damping ratio in mode impedance, the same in every posture. 1: critical.', '', 0.01, 10.0),
     changeable('may_touch', 'string_array', [],
-        'Links and shapes that the link of the task, or those of a grasp, may touch: they keep no '
-        'distance from each other. Names of links, which stand for what is fixed to them, too, of '
-        'shapes, and of markers on collision_objects, <ns>/<id>.'),
+        'Links and shapes that the link of the task, or those of a grasp and its object, may '
+        'touch: they keep no distance from each other. Names of links, which stand for what is '
+        'fixed to them, too, of shapes, and of markers on collision_objects, <ns>/<id>.'),
     changeable('max_linear_velocity', 'double', 0.5, 'Highest speed towards a goal.',
         'm/s', 1e-3, math.inf),
     changeable('max_angular_velocity', 'double', 1.5, 'Highest angular velocity towards a goal.',
@@ -162,6 +162,10 @@ GRASP = (
         'm/s', 1e-3, math.inf),
     changeable('max_angular_velocity', 'double', 1.0, 'Highest angular velocity towards a goal.',
         'rad/s', 1e-3, math.inf),
+    changeable('shapes', 'string_array', [],
+        'Those of shapes that the object has, with poses in its frame: while the grasp is engaged '
+        "they keep a distance as the robot's own, but from the effectors and what these carry, "
+        'such as fingers. Not with fingertips.'),
     *(row for row in TASK if row.name not in _OWN),
 )
 
@@ -193,8 +197,8 @@ SHAPE = (
         'length along z, of a capsule that between the centres. A half_space has none.', 'm'),
     changeable('frame', 'string', '',
         'Link that carries it, such as the hand that holds an object. Empty: that of the payload '
-        'which has it among its shapes, or else the world, which is the base frame, or odom_frame '
-        'with a floating base.'),
+        'or grasp which has it among its shapes, or else the world, which is the base frame, or '
+        'odom_frame with a floating base.'),
     changeable('pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
         'Pose of its middle there: x y z and quaternion x y z w.', 'm', length=7),
     changeable('may_touch', 'string_array', [],

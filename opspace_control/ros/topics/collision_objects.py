@@ -9,7 +9,7 @@ import numpy as np
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from visualization_msgs.msg import Marker, MarkerArray
 
-from opspace_control.collision import Kind, Shape
+from opspace_control.collision import Shape
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import (
@@ -20,7 +20,8 @@ from opspace_control.ros.middleware.conversions import (
 )
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.serialized import open_message
-from opspace_control.ros.parameters.shape_blocks import make_shapes, may_touch
+from opspace_control.ros.parameters.shape_blocks import Grasped, make_shapes, may_touch
+from opspace_control.ros.topics.collision_markers import marker_dimensions
 from opspace_control.ros.topics.refusals import Refusals
 from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 
@@ -34,7 +35,6 @@ _SHORTEST = 1e-3
 _LOOK_PERIOD = 0.25  # s, between two looks for pairs that are too near
 # Parts of the margin: a nearer pair is logged, and again after it was further than the second.
 _VIOLATED, _KEPT = 0.5, 0.9
-_SAME = 1e-6  # relative difference of two diameters
 _MOST_LOGGED = 10  # pairs in a message of the log
 # A new object takes some 0.3 ms of the cycles of the node, one that moves 0.1 ms.
 _MOST_OBJECTS = 100
@@ -70,6 +70,8 @@ class CollisionObjects(Part):
         distances = self._controller.distances
         self._frames, self._base, self._objects = frames, None, {}
         self._parameters = [], []  # shapes, and pairs that may touch
+        self._possible = [], []    # the same, while all grasps are engaged
+        self._values, self._engaged = None, ()  # of parameters, and names of engaged grasps
         self._timeout = np.inf
         self._violated = set()  # pairs of names, until they are apart
         self._refusals = Refusals()
@@ -80,12 +82,32 @@ class CollisionObjects(Part):
 
     def check(self, parameters):
         """Raise an OpspaceError if the shapes of the parameters cannot be used."""
-        self._model(make_shapes(parameters), may_touch(parameters))
+        self._model(*self._described(parameters, self._controller.grasps))
 
     def apply(self, parameters):
         """Apply the present values of parameters; raises as `check`."""
         self._timeout = parameters['collision.object_timeout']
-        present = make_shapes(parameters), may_touch(parameters)
+        possible = self._described(parameters, self._controller.grasps)
+        if self._controller.grasps and possible != self._possible:
+            self._model(*possible)  # so that no grasp is engaged whose shapes are refused
+        self._values, self._possible = parameters, possible
+        self._renew()
+
+    def put_grasped(self, names):
+        """Put the shapes of objects into grasps of these names, those of others nowhere."""
+        self._engaged = tuple(names)
+        self._renew()
+
+    def _described(self, parameters, engaged):
+        """Return the shapes of parameters that are there, and pairs that may touch, or raise."""
+        grasps = self._controller.grasps
+        grasped = {name: Grasped(grasps[name].pose_in_carrier, grasps[name].hand_links)
+                   for name in engaged}
+        return make_shapes(parameters, grasped), may_touch(parameters, grasped)
+
+    def _renew(self):
+        """Keep distances from the shapes that are there now."""
+        present = self._described(self._values, self._engaged)
         if present != self._parameters:
             model = self._model(*present)
             self._parameters = present
@@ -213,10 +235,10 @@ class CollisionObjects(Part):
         if marker.action != Marker.ADD:
             raise RosInterfaceError(f'There is no action {marker.action}.',
                                     cure='Send ADD, DELETE or DELETEALL.')
-        if name in self._base.names or name in (shape.name for shape in self._parameters[0]):
+        if name in self._base.names or name in (shape.name for shape in self._possible[0]):
             raise RosInterfaceError('The robot has a shape of this name.',
                                     cure='Choose another namespace.')
-        kind, size = _dimensions(marker)
+        kind, size = marker_dimensions(marker)
         pose, link = matrix_from_pose(pose_from_message(marker.pose)), None
         if marker.frame_locked:
             link, there = self._frames.carrier(marker.header.frame_id)
@@ -230,7 +252,7 @@ class CollisionObjects(Part):
                 before.shape.link, before.shape.kind, before.shape.size):
             self._move(before, shape.name, pose, stamp)
             return False
-        self._check_capacity(len(self._parameters[0]), len((self._objects.keys() - gone) | {name}))
+        self._check_capacity(len(self._possible[0]), len((self._objects.keys() - gone) | {name}))
         self._objects[name] = _Object(
             shape, pose[:3, 3], pose[:3, :3], stamp, self._cycle.time, np.zeros(6))
         return before is None or before.shape != shape
@@ -262,25 +284,3 @@ class CollisionObjects(Part):
 
 def _is_of(namespace, name):
     return not namespace or name.rpartition('/')[0] == namespace
-
-
-def _dimensions(marker):
-    """Return the Kind and the size of a marker, or raise a RosInterfaceError."""
-    x, y, z = marker.scale.x, marker.scale.y, marker.scale.z
-    if not (min(x, y, z) > 0.0 and np.isfinite([x, y, z]).all()):
-        raise RosInterfaceError(f'The scale is {x:g} × {y:g} × {z:g} m.',
-                                cure='Give three positive numbers.')
-    if marker.type == Marker.CUBE:
-        return Kind.BOX, (x, y, z)
-    if marker.type == Marker.CYLINDER:
-        if abs(x - y) > _SAME * abs(x):
-            raise RosInterfaceError(f'The cylinder is elliptic: {x:g} × {y:g} m.',
-                                    cure='Give the same scale along x and y.')
-        return Kind.CYLINDER, (0.5 * x, z)
-    if marker.type == Marker.SPHERE:
-        if max(abs(x - y), abs(x - z)) > _SAME * abs(x):
-            raise RosInterfaceError(f'The sphere is an ellipsoid: {x:g} × {y:g} × {z:g} m.',
-                                    cure='Give the same scale along x, y and z.')
-        return Kind.SPHERE, (0.5 * x,)
-    raise RosInterfaceError(f'A marker of type {marker.type} is no shape.',
-                            cure='Send CUBE, SPHERE or CYLINDER.')

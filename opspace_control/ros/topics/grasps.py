@@ -24,6 +24,7 @@ class Grasps(Part):
         super().__init__(*common)
         self._goals, controller = goals, self._controller
         self.check_free = lambda name: None  # raises an OpspaceError if something else switches it
+        self.put_objects = lambda names: None  # takes the names of all grasps that are closed
         for one in (*controller.grasps.values(), *contacts_of(controller)):
             self._endpoints.serve(SetBool, f'~/{one.name}/engage', partial(self._engage, one))
         for grasp in controller.grasps.values():
@@ -37,11 +38,18 @@ class Grasps(Part):
 
     def tell(self):
         """Publish changes of engagement: true from the start of the ramp, false after its end."""
-        for grasp, publisher, message in self._engaged:
-            engaged = grasp.engaged or grasp in self._wanted  # wanted: ramping up
-            if engaged != message.data:
-                message.data = engaged
-                publisher.publish(message)
+        closed = [grasp.engaged or grasp in self._wanted  # wanted: ramping up
+                  for grasp, _, _ in self._engaged]
+        changes = [(publisher, message, engaged) for (_, publisher, message), engaged
+                   in zip(self._engaged, closed, strict=True) if engaged != message.data]
+        for publisher, message, engaged in changes:
+            message.data = engaged
+            publisher.publish(message)
+        if changes:
+            self._put_objects()
+
+    def _put_objects(self):
+        self.put_objects([grasp.name for grasp, _, message in self._engaged if message.data])
 
     def add_to(self, feedback):
         """Add ``~/<grasp>/current_internal_force`` to a Feedback."""
@@ -83,6 +91,7 @@ class Grasps(Part):
         self._goals.moving.end_plan(f"'{switched.name}' is switched")
         (self._wanted.add if on else self._wanted.discard)(switched)
         self.tell()
+        self._put_objects()  # elsewhere, if it was engaged again before the end of the ramp
         for task in self._controller.tasks.values():
             if task.target is None:  # changed by the switch
                 self._goals.pace.forget(task)

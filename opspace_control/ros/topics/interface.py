@@ -47,6 +47,7 @@ class Interface(Part):
         self._schedule = ContactSchedule(self._goals, self._legs, *common)
         ContactBounds(self._frames, self._legs, *common)
         self.collision = CollisionObjects(self._frames, *common)
+        self._grasps.put_objects = self.collision.put_grasped
         self._unreached = UnreachedGoals(*common)
         Diagnostics(*common).facts.extend(
             (self._legs.facts, self._schedule.facts, self.collision.facts))
