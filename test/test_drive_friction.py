@@ -91,7 +91,7 @@ def test_the_motion_is_filtered():
         left = 1.0 / (1.0 + 200.0 * 2e-3)**k
         np.testing.assert_allclose(
             friction.effort, 2.0 * np.tanh((1.0 - left) * motion / 30.0), atol=1e-9)
-    friction.checked_for(model)['motion'][0] = np.nan
+    friction.dofs['motion'][0] = np.nan
     for _ in range(2):
         controller.compute_torque(state)
     assert np.isfinite(friction.effort).all()
@@ -111,6 +111,39 @@ def test_efforts_of_law_and_friction_are_within_the_limits():
     assert (abs(tau) <= limits).all()
     law = abs(tau - controller.drive_friction.effort)
     np.testing.assert_allclose(law.max(), 11.0, rtol=1e-3)  # what friction leaves is used
+
+
+@pytest.mark.parametrize('viscous', [0.0, 30.0])
+def test_friction_beyond_an_effort_limit_is_cut_there(viscous):
+    """Viscous friction of a fast joint, and dry friction that was set later."""
+    limits = np.where(FREE, 15.0, np.inf)
+    controller = OperationalSpaceController(
+        PANDA, [PoseTask(TCP)], limits=JointLimits(PANDA), effort_limits=limits)
+    state = RobotState(PANDA, BENT, np.where(FREE, 2.0, 0.0))
+    friction = controller.drive_friction = DriveFriction(PANDA, viscous=viscous)
+    friction.set(coulomb=0.0 if viscous else 40.0)
+    for _ in range(100):  # of the filter of the motion
+        tau = controller.compute_torque(state)
+    assert (abs(tau) <= limits).all()
+    assert tau[FREE] == pytest.approx(friction.effort[FREE])  # the law has nothing
+    assert (abs(friction.effort[FREE]) == 15.0).sum() > 5
+
+
+@pytest.mark.parametrize('quantity', ['coulomb', 'breakaway'])
+def test_dry_friction_beyond_an_effort_limit_is_refused(quantity):
+    limits = np.full(PANDA.nv, 50.0)
+    limits[2] = 0.0  # no drive: it has no effort for friction either
+    controller = OperationalSpaceController(
+        PANDA, [PoseTask(TCP)], limits=JointLimits(PANDA), effort_limits=limits)
+    friction = DriveFriction(
+        PANDA, **{quantity: {'panda_joint3': 1.0, 'panda_joint4': 50.0, 'panda_joint5': 50.1}})
+    with pytest.raises(ModelError, match=rf"{quantity} of 'panda_joint5' is 50.1.*limit, 50"):
+        controller.drive_friction = friction
+    assert controller.drive_friction is None
+    friction.set(**{quantity: {'panda_joint5': 49.0}})
+    controller.drive_friction = friction
+    state = RobotState(PANDA, BENT, np.where(FREE, 2.0, 0.0))
+    assert controller.compute_torque(state)[2] == 0.0
 
 
 def reach(known, actual, seconds, rate=0.0):

@@ -189,7 +189,9 @@ def test_friction_that_is_overcome_is_that_of_the_library():
 @pytest.mark.parametrize(('given', 'complaint'), [
     ({'drive_friction.fraction': 0.5, 'contact_model': 'large_inertia'},
      'drive_friction.fraction does not go with contact_model large_inertia'),
-    ({'drive_friction.l_elbaw.coulomb': 1.0}, "drive_friction.l_elbaw: .*'l_elbow'")])
+    ({'drive_friction.l_elbaw.coulomb': 1.0}, "drive_friction.l_elbaw: .*'l_elbow'"),
+    ({'drive_friction.fraction': 1.0, 'drive_friction.l_elbow.breakaway': 1e4},
+     "breakaway of 'l_elbow' is 10000, more than its effort limit")])
 def test_what_is_refused(given, complaint):
     given = PARAMETERS | given
     values = {parameter.name: parameter.default for parameter in table_of(given)}

@@ -122,7 +122,8 @@ class ControllerState(ControllerLimits):
         if not (friction is None or isinstance(friction, DriveFriction)):
             raise ControlError(f'drive_friction = {friction!r} is not allowed.', value=friction,
                                cure='Give a DriveFriction, or None.')
-        dofs = NO_DRIVE_FRICTION if friction is None else friction.checked_for(self.model)
+        dofs = NO_DRIVE_FRICTION if friction is None else friction.checked_for(
+            self.model, self._effort_limits)
         self._drive_friction, self._compute = friction, None
         self._arguments = self._arguments._replace(
             demand=self._arguments.demand._replace(friction=dofs))

@@ -233,7 +233,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     and the joint forces are ``τ = hybrid(q̈_null) + J_Gᵀ f + Rᵀ f_R``, f_R being the multipliers of
     bounds: doc/explanation/limits.md.
     """
-    cycle, (memory, results, scratch) = cycles[0], storage
+    cycle, (memory, results, scratch), efforts = cycles[0], storage, bounds.efforts
     cycle.dt = dt
     advance_targets(demand.tasks, dt)
     bounds = reserve_friction(demand.friction, bounds, scratch.bounded.effort_limits, v)
@@ -285,4 +285,4 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         exert_least_effort(data, tau)
     cycle.limited = limit_efforts(nodes, bounds.efforts, tau)
     apply_torque(demand.disturbance, tau)
-    overcome_friction(cycle, robot, demand, results, v, tau)
+    overcome_friction(cycle, robot, demand, efforts, results, v, tau)

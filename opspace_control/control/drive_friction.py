@@ -3,8 +3,11 @@
 """
 Efforts that overcome the friction of drives, beside those of the law.
 
-The law has what the effort limits leave, so the sum is within them.
+The law has what the effort limits leave, so the sum is within them. Where friction takes more than
+an effort limit, it is cut there, and the law has nothing.
 """
+
+import math
 
 from opspace_control.compiled import called, inlined
 from opspace_control.control.data import Bounds
@@ -40,9 +43,11 @@ def restart_friction(friction):
 
 
 @called
-def overcome_friction(cycle, robot, demand, results, v, tau):
+def overcome_friction(cycle, robot, demand, effort_limits, results, v, tau):
     """
     Add the efforts that overcome friction to those of the law, (nv,), and note them.
+
+    They are cut at ``effort_limits`` (nv,), those of the drives.
 
     The law's accelerations, ``a_task``, are without the forces that reject disturbances. Drives
     exert them, so what they would move, ``u2`` of `respond_to_stack`, counts, too.
@@ -58,5 +63,8 @@ def overcome_friction(cycle, robot, demand, results, v, tau):
         k = nodes[i].v_index
         if k >= 0 and nodes[i].status == ACTIVE:
             a = results.a_task[k] + (robot.states[i].u2 if rejects else 0.0)
-            friction[k].effort = overcoming_effort(friction[k], v[k], a, gain)
-            tau[k] += friction[k].effort
+            effort = overcoming_effort(friction[k], v[k], a, gain)
+            if abs(effort) > effort_limits[k]:  # NaN stays
+                effort = math.copysign(effort_limits[k], effort)
+            friction[k].effort = effort
+            tau[k] += effort

@@ -129,9 +129,22 @@ class DriveFriction(DofQuantities):
         """The efforts that overcame friction in the last cycle, (nv,), N·m or N; a copy."""
         return self._dofs['effort'].copy()
 
-    def checked_for(self, model):
-        """Return the records for a controller of a model; a ModelError says why not."""
+    def checked_for(self, model, effort_limits):
+        """
+        Return the records for a controller of a model; a ModelError says why not.
+
+        Dry friction beyond an effort limit (nv,), N·m or N, leaves the law nothing. A drive with
+        the limit 0 has no effort for friction either. Viscous friction grows with the velocity: it
+        is cut where efforts are.
+        """
         if model is not self._model:
             raise ModelError('This drive friction is that of another model.',
                              cure="Make it of the controller's model.")
+        for quantity in ('coulomb', 'breakaway'):
+            values = self._dofs[quantity]
+            for k in np.flatnonzero((values > effort_limits) & (effort_limits > 0.0)):
+                raise ModelError(
+                    f"drive friction: {quantity} of '{model.dof_names[k]}' is {values[k]:g}, more "
+                    f'than its effort limit, {effort_limits[k]:g}.', joint=model.dof_names[k],
+                    parameter=quantity, cure='Give less friction, or a higher effort limit.')
         return self._dofs

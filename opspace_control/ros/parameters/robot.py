@@ -157,12 +157,21 @@ def change_limits(limits, parameters):
 
 
 def check_drive_friction(controller, parameters):
-    """Raise a RosInterfaceError if efforts shall overcome friction without limits of joints."""
-    if parameters['drive_friction.fraction'] > 0.0 and controller.limits is None:
+    """
+    Raise an OpspaceError if efforts cannot overcome friction.
+
+    That is without limits of joints, and where it takes more than an effort limit.
+    """
+    if not parameters['drive_friction.fraction'] > 0.0:
+        return
+    if controller.limits is None:
         raise RosInterfaceError(
             f'drive_friction.fraction does not go with contact_model '
             f'{parameters["contact_model"]}.', parameter='drive_friction.fraction',
             cure='Set contact_model to exact, and configure it again.')
+    DriveFriction(
+        controller.model, **of_joints.drive_friction(controller.model, parameters)).checked_for(
+            controller.model, controller.effort_limits)
 
 
 def _disturbance_numbers(parameters):
