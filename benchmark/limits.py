@@ -160,9 +160,10 @@ class Trial:
         self.simulated.set_status(passive=robot.passive)
         self._tasks = [PoseTask(frame, kp=KP, axes=robot.axes, max_linear_velocity=robot.speed)
                        for frame in robot.frames]
+        limits = JointLimits(model, effort_limits=model.effort_limits) if limited else None
         self.controller = OperationalSpaceController(
             model, self._tasks, PostureTask(target=self._home), effort_limits=effort_limits,
-            limits=JointLimits(model) if limited else None, gravity_compensation=not robot.floating)
+            limits=limits, gravity_compensation=not robot.floating)
         self._state = RobotState(model, self._home, np.zeros(model.nv))
         self._effort = np.zeros(model.nv)
 

@@ -52,6 +52,7 @@ def pressing(state, efforts, force=F, above=None, sensor=None, **gains):
     controller = OperationalSpaceController(
         ARM, tasks, PostureTask(target=state.q + 0.1), effort_limits=efforts,
         limits=JointLimits(ARM, acceleration=1e4))
+    controller._limits.records['gravity_torque'] = np.inf
     task.set_target(ARM.forward_kinematics(state, HAND)[HAND])
     task.force.set_target(force)
     return controller

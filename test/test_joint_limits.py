@@ -372,6 +372,32 @@ def test_what_the_tasks_miss_is_told(bench):
     assert abs(missed).max() > 1.0
 
 
+def test_limits_count_on_the_efforts_of_their_controller(arm):
+    """Without effort limits of their own; never on more than the controller has."""
+    own, halves = JointLimits(arm), 0.5 * arm.effort_limits
+    given = JointLimits(arm, effort_limits=halves)
+    controller = OperationalSpaceController(arm, limits=own, effort_limits=halves)
+    for limits in (controller.limits, controller.limits.changed(position_margin=0.1)):
+        for name in ('effort_limits', 'acceleration', 'gravity_torque'):
+            np.testing.assert_array_equal(getattr(limits, name), getattr(given, name))
+        assert limits.weak == given.weak
+    assert (given.gravity_torque < own.gravity_torque).all()
+    np.testing.assert_array_equal(
+        controller._limits.records['gravity_torque'], given.gravity_torque)
+    less = JointLimits(arm, effort_limits=0.5 * halves)
+    controller.limits = less
+    assert controller.limits is less
+    more = halves.copy()
+    more[1] *= 1.01
+    name = arm.dof_names[1]
+    with pytest.raises(ControlError, match=f"count on .* of '{name}', but its effort limit is"):
+        controller.limits = JointLimits(arm, effort_limits=more)
+    assert controller.limits is less
+    with pytest.raises(ControlError, match=name):
+        OperationalSpaceController(
+            arm, limits=JointLimits(arm, effort_limits=more), effort_limits=halves)
+
+
 def test_a_joint_without_effort_is_as_a_passive_one():
     """An effort limit of 0, as URDFs have it for joints without a motor: other joints do all."""
     text, efforts = read('planar_3r.urdf'), []
@@ -381,7 +407,8 @@ def test_a_joint_without_effort_is_as_a_passive_one():
         limits[model.dof_index('wrist')] = 0.0
         task = PoseTask('hand', axes='x z', kp=KP)
         controller = OperationalSpaceController(
-            model, task, effort_limits=limits, limits=JointLimits(model))
+            model, task, effort_limits=limits,
+            limits=JointLimits(model, acceleration={'wrist': np.inf}))
         state = RobotState(model, [0.9, -1.2, -0.6], np.zeros(3))
         controller.compute_torque(state)
         goal = task.pose

@@ -156,8 +156,8 @@ class OperationalSpaceController(ControllerState):
         bind_contacts(constraints, model, operational)
         distances = DistanceLimits.checked(distances, model, limits)
         self._limits = None if limits is None else LimitData(
-            limits, distances, nodes, self._cycle, len(constraints), 6 * robot.carried.size,
-            len({task.priority for task in tasks}))
+            limits, distances, nodes, self._cycle, self._effort_limits, len(constraints),
+            6 * robot.carried.size, len({task.priority for task in tasks}))
         self._gradual = gradual_numbers(
             records, joint_records, dofs, bound, holds, grips, self.payloads, self._limits,
             self.passive_forces.dofs)

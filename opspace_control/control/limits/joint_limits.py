@@ -57,7 +57,8 @@ class JointLimits:
     acceleration : float, (nv,) array or dict of str to float, optional
         rad/s² or m/s², inf for none; joints that a dict leaves out keep theirs.
     effort_limits : float or (nv,) array, optional
-        What joints may brake with, N·m or N; the URDF's limits if not given.
+        What joints may brake with, N·m or N; if not given, the effort limits of the controller,
+        and before there is one the URDF's. A controller refuses more than its own.
     return_rate : float
         At which a joint that is too fast returns to the allowed velocity, 1/s; well below the rate
         of the cycles.
@@ -74,6 +75,8 @@ class JointLimits:
     ----------
     lower, upper : (nv,) arrays
         rad or m.
+    effort_limits : (nv,) array
+        N·m or N, inf for none.
     velocity, acceleration : (nv,) arrays
         rad/s and rad/s², or m/s and m/s².
     gravity_torque : (nv,) array
@@ -89,10 +92,8 @@ class JointLimits:
                  acceleration=None, effort_limits=None, return_rate=100.0, approach_rate=20.0,
                  keep=True, least_effort=0.0):
         self.model = model
-        effort_limits = read_effort_limits(model, effort_limits)
-        self._strength = _braking_strength(model, effort_limits)
-        self.gravity_torque = np.where(effort_limits > 0.0, _GRAVITY_SHARE * effort_limits, np.inf)
-        self._given = acceleration
+        self._given, self._follows = acceleration, effort_limits is None
+        self._count_on(read_effort_limits(model, effort_limits))
         self._set(position_margin, velocity_kept, soft_limits, return_rate, approach_rate, keep,
                   least_effort)
 
@@ -106,6 +107,31 @@ class JointLimits:
         limits = copy.copy(self)
         limits._set(**{name: getattr(self, name) for name in _NUMBERS} | numbers)
         return limits
+
+    def within(self, effort_limits):
+        """
+        Return these limits for a controller with effort limits (nv,), N·m or N.
+
+        Those without effort limits of their own count on these. A ControlError refuses limits that
+        count on more.
+        """
+        if self._follows and not np.array_equal(self.effort_limits, effort_limits):
+            limits = copy.copy(self)
+            limits._count_on(effort_limits.copy())
+            return limits.changed()
+        for k in np.flatnonzero(self.effort_limits > effort_limits):
+            name = self.model.dof_names[k]
+            raise ControlError(
+                f"limits count on {self.effort_limits[k]:g} N m or N of '{name}', but its effort "
+                f'limit is {effort_limits[k]:g}.', joint=name,
+                cure='Leave out effort_limits of JointLimits, or give what the controller has.')
+        return self
+
+    def _count_on(self, effort_limits):
+        """Find what joints can brake with within effort limits (nv,)."""
+        self.effort_limits = effort_limits
+        self._strength = _braking_strength(self.model, effort_limits)
+        self.gravity_torque = np.where(effort_limits > 0.0, _GRAVITY_SHARE * effort_limits, np.inf)
 
     def _set(self, position_margin, velocity_kept, soft_limits, return_rate, approach_rate, keep,
              least_effort):

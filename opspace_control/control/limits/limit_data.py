@@ -41,16 +41,18 @@ class LimitData:
     ``limits`` and ``distances`` are those that have been set, ``records`` (nv,) of LIMIT,
     ``collision``, ``memory`` and ``scratch`` what the cycle has of them, ``gradual`` the numbers
     themselves, by name. The nodes, (n,), and the record of the CYCLE, which receives what is no
-    matter of single joints, are the controller's; the other arguments are sizes of its stack.
-    Raises a ControlError if the limits are another model's, or a kind of limits is not known:
-    `check_kinds`.
+    matter of single joints, are the controller's, and ``effort_limits`` (nv,); the other arguments
+    are sizes of its stack. Raises a ControlError if the limits are another model's, or count on
+    more effort than the controller exerts, or a kind of limits is not known: `check_kinds`.
     """
 
-    def __init__(self, limits, distances, nodes, cycle, constraints, rows, levels):
+    def __init__(self, limits, distances, nodes, cycle, effort_limits, constraints, rows, levels):
         check_kinds()
+        self._effort_limits = effort_limits
         self._model, self._nodes, self._cycle = distances.model, nodes, cycle
         model = distances.model
-        self.records = self._checked(limits).records(nodes)
+        limits = self._checked(limits)
+        self.records = limits.records(nodes)
         self.memory, self.scratch = _make_arrays(
             nodes.size, model.nv, constraints, rows, levels, distances.capacity)
         self.distances = None
@@ -61,8 +63,9 @@ class LimitData:
         self.set(limits)
 
     def set(self, limits):
-        """Keep other limits from now on; raises as the constructor."""
-        records = self._checked(limits).records(self._nodes)
+        """Keep other limits from now on, those `within` the efforts; raises as the constructor."""
+        limits = self._checked(limits)
+        records = limits.records(self._nodes)
         for name in _OF_JOINTS:
             self.records[name] = records[name]
         for name in _OF_ALL:
@@ -133,7 +136,7 @@ class LimitData:
         if not isinstance(limits, JointLimits) or limits.model is not self._model:
             raise ControlError(f'limits = {limits!r} cannot be used.',
                                cure='Give JointLimits(model) of the same model.')
-        return limits
+        return limits.within(self._effort_limits)
 
 
 def _counts(dofs, contacts, near):
