@@ -5,6 +5,8 @@
 import math
 import re
 import sys
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -20,6 +22,8 @@ from ros2_words import dump, load
 from opspace_control.cli.parameters import parameter_file, yaml_value
 from opspace_control.cli.robots import LEGGED, ROBOTS
 from opspace_control.errors import ControlError, RosInterfaceError
+from opspace_control.ros.configuration import Configuration
+from opspace_control.ros.parameters import robot
 from opspace_control.ros.parameters.controller_parameters import (
     NODE,
     WATCHDOG,
@@ -27,6 +31,7 @@ from opspace_control.ros.parameters.controller_parameters import (
 )
 from opspace_control.ros.parameters.node_parameters import NodeParameters
 from opspace_control.ros.parameters.parameter_table import Parameter
+from opspace_control.ros.parameters.recorded import Recorded
 from opspace_control.ros.parameters.task_blocks import make_contact
 from opspace_control.share import share_directory
 
@@ -171,6 +176,52 @@ class TestChanges:
         assert change(node, gain=50.0).reason == 'too slow'
         assert change(node, gain=50.0, rate=60.0).successful
         assert parameters['gain'] == 50.0
+
+
+class TestApplication:
+    """What a change of parameters reaches: `Configuration.apply`, its parts replaced."""
+
+    @pytest.fixture
+    def made(self, monkeypatch):
+        """Return a configuration whose interface reads a tolerance of a task, if it is told to."""
+        made, values = object.__new__(Configuration), {
+            'safety.command_timeout': 0.1, 'hand.kp': 1.0, 'hand.tolerance': 0.0,
+            'hand.told': True}
+        made.applied = []
+
+        def read(parameters):
+            if parameters['hand.told']:
+                made.applied.append(parameters['hand.tolerance'])
+
+        monkeypatch.setattr(robot, 'apply_gains', lambda *_: None)
+        made.values, made._parameters, made._recorded = values, values, Recorded(values)
+        made.cycle = SimpleNamespace(
+            ramps=SimpleNamespace(smoothly=nullcontext), apply=lambda _: None)
+        made.commands, made.odometry, made._controller = SimpleNamespace(), None, None
+        made.interface = SimpleNamespace(apply=read)
+        made.apply(values)
+        return made
+
+    def test_what_a_part_reads_reaches_it_whatever_its_name(self, made):
+        made.values['hand.tolerance'] = 0.5
+        made.apply({'hand.tolerance'})
+        assert made.applied == [0.0, 0.5]
+
+    def test_what_no_part_reads_reaches_none(self, made):
+        made.apply({'hand.kp'})
+        assert made.applied == [0.0]
+
+    def test_what_a_part_reads_later_reaches_it_then(self, made):
+        made.values['hand.told'] = False
+        made._recorded = Recorded(made.values)
+        made.apply(made.values)
+        made.apply({'hand.tolerance'})
+        assert made.applied == [0.0]
+        made.values['hand.told'] = True
+        made.apply({'hand.told'})
+        made.values['hand.tolerance'] = 0.5
+        made.apply({'hand.tolerance'})
+        assert made.applied == [0.0, 0.0, 0.5]
 
 
 # rclpy, and `ros2 param load` with it, reads a text as YAML once more: no comment may have a colon.

@@ -13,6 +13,7 @@ from opspace_control.model.ros2_control import hardware_of
 from opspace_control.ros.middleware.conversions import simulated_time
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.parameters import joints, robot
+from opspace_control.ros.parameters.recorded import Recorded
 from opspace_control.ros.parameters.shape_blocks import changes_shapes
 from opspace_control.ros.parameters.task_blocks import check_contacts, check_frames
 from opspace_control.ros.topics.interface import Interface
@@ -37,8 +38,7 @@ class Configuration:
         self._parameters = parameters = node.parameters
         self._logger = node.get_logger()
         self._changed = set()  # parameters that are not applied yet
-        self._gains = tuple(f'{name}.' for name in (
-            *parameters['tasks'], 'posture', 'disturbance', joints.PASSIVE, joints.DRIVES))
+        self._recorded = Recorded(parameters)
         with contextlib.ExitStack() as undo:
             self._make(undo, node, description, route, is_active)
             self._undo = undo.pop_all()
@@ -106,13 +106,16 @@ class Configuration:
         values = self._parameters
         with self.cycle.ramps.smoothly():
             robot.apply_gains(self._controller, values, names)
-        if all(name.startswith(self._gains) for name in names) and not changes_shapes(
-                names, values):
-            return  # the rest would delay the cycle
-        if not STATUS_PARAMETERS.isdisjoint(names):
+        changes_status = not STATUS_PARAMETERS.isdisjoint(names)
+        if changes_status:
             self._controller.set_status(*self._status(values))
             values.declare(joints.robot_joint_table(
                 self._controller.model, self._controller.passive))
+        if changes_status or self._recorded.concern(names):
+            self._apply_others(self._recorded)  # which would delay the cycle for gains
+
+    def _apply_others(self, values):
+        """Apply what is no gain of the controller."""
         self.cycle.apply(values)
         self.commands.timeout = values['safety.command_timeout']
         if self.odometry:
