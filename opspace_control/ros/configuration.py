@@ -111,10 +111,10 @@ class Configuration:
             self._controller.set_status(*self._status(values))
             values.declare(joints.robot_joint_table(
                 self._controller.model, self._controller.passive))
-        if changes_status or self._recorded.concern(names):
-            self._apply_others(self._recorded)  # which would delay the cycle for gains
+        if changes_status or self._recorded.concern(names):  # it would delay the cycle for gains
+            self._apply_to_parts(self._recorded)
 
-    def _apply_others(self, values):
+    def _apply_to_parts(self, values):
         """Apply what is no gain of the controller."""
         self.cycle.apply(values)
         self.commands.timeout = values['safety.command_timeout']
