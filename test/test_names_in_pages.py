@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every path, name of the code, parameter and topic that README and documentation name exists."""
 
+import ast
 import functools
 import importlib
 import inspect
@@ -27,8 +28,11 @@ OBJECTS = {'controller': 'OperationalSpaceController', 'contact': 'Contact', 'gr
            'model': 'RobotModel', 'state': 'RobotState', 'locomotion': 'Locomotion'}
 # Blocks of parameters that are not attributes of anything.
 BLOCKS = ('goals', 'legs', 'limits', 'passive_forces', 'safety')
-# What has its name elsewhere: in Linux, Numba, rosbag2 and gz_ros2_control.
-OTHERS = {'taskset', 'signatures', 'rosbag2_storage_mcap', 'hold_joints'}
+# What has its name elsewhere: in Linux, C, LLVM, Numba, ROS 2, gz_ros2_control and placo.
+OTHERS = {'taskset', 'pow', 'nnan', 'ninf', 'helper', 'signatures', 'rosbag2_storage_mcap',
+          'launch_test', 'hold_joints', 'AvoidSelfCollisionsDynamicsConstraint'}
+# Of the user, in examples.
+EXAMPLES = {'left_tool', 'right_tool', 'cup'}
 
 
 def spans(page):
@@ -37,15 +41,41 @@ def spans(page):
     return set(re.findall(r'(?<!`)`([^`\n]+)`(?!`)', text))
 
 
+def names_in(path):
+    """Return the names in a Python file and the words of its texts, but not of its docstrings."""
+    tree, named = ast.parse(path.read_text()), []
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        named += [value for field in ('id', 'attr', 'arg', 'name', 'asname', 'module')
+                  if isinstance(value := getattr(node, field, None), str)]
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+            named.append(node.value)
+    return named
+
+
+def defined_in(path):
+    """Return the names of the functions and classes of a Python file."""
+    return [node.name for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+
+
 @functools.cache
 def words():
-    """Return every word of the sources."""
-    files = [ROOT / name for name in ('Makefile', 'setup.cfg', 'setup.py', 'pyproject.toml')]
-    for room in ('opspace_control', 'test', 'benchmark', 'config', 'urdf', 'launch', 'examples'):
-        files += [path for path in (ROOT / room).glob('**/*')
-                  if path.suffix in ('.py', '.yaml', '.urdf', '.xacro', '.json', '.txt')
-                  and path != Path(__file__)]
-    return set(re.findall(r'\w+', ' '.join(path.read_text() for path in files)))
+    """
+    Return every word of the sources that is a name, or part of a text that they use.
+
+    What comments, docstrings and tests alone tell of does not exist.
+    """
+    texts = [(ROOT / name).read_text()
+             for name in ('Makefile', 'setup.cfg', 'setup.py', 'pyproject.toml')]
+    for room in ('opspace_control', 'native', 'benchmark', 'config', 'urdf', 'launch', 'examples',
+                 'doc', 'test'):
+        for path in (ROOT / room).glob('**/*'):
+            if path.suffix == '.py':
+                texts += defined_in(path) if room == 'test' else names_in(path)
+            elif path.suffix in ('.yaml', '.urdf', '.xacro', '.json', '.txt', '.h', '.hpp', '.cpp'):
+                texts.append(path.read_text())
+    return set(re.findall(r'\w+', ' '.join(texts)))
 
 
 @functools.cache
@@ -112,7 +142,7 @@ def is_name(name):
         return attribute_of(getattr(opspace_control, OBJECTS.get(first, first)), rest)
     if rest and first in BLOCKS:
         return bool(parameters().fullmatch(name))
-    return all(part in words() or part in OTHERS or part.startswith('<')
+    return all(part in words() or part in OTHERS | EXAMPLES or part.startswith('<')
                for part in name.split('.'))
 
 
@@ -122,6 +152,7 @@ def test_names_exist():
 
 @pytest.mark.parametrize('span', [
     'control/no_such.py', '~/no_such', 'opspace_control.control.no_such', 'controller.no_such_word',
-    'limits.margin', 'NoSuchTask', 'leads[BORNE]', 'controller.trips'])
+    'limits.margin', 'NoSuchTask', 'leads[BORNE]', 'controller.trips',
+    'Goldfarb', 'test_no_such'])
 def test_other_names_do_not(span):
     assert not resolves(span)

@@ -12,6 +12,7 @@ import ros_nodes
 from controller_bench import PARAMETERS, START, Bench
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TwistStamped
+from legged_nodes import given
 from lifecycle_msgs.msg import State, Transition
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 from reference_topics import NODES
@@ -19,6 +20,7 @@ from ros_nodes import joint_state, robot_text
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from opspace_control.cli.robots import demo_robot
 from opspace_control.control.split import SOURCES
 from opspace_control.identification.residual_parts import PARTS
 
@@ -39,6 +41,7 @@ SUBSCRIBED = {
     f'{OWN}/wrist/wrench': ('geometry_msgs/msg/WrenchStamped', BEST_EFFORT),
     f'{OWN}/neck/target_joint': ('sensor_msgs/msg/JointState', RELIABLE),
     f'{OWN}/carry/internal_force': ('std_msgs/msg/Float64MultiArray', RELIABLE),
+    f'{OWN}/collision_objects': ('visualization_msgs/msg/MarkerArray', RELIABLE),
 }
 PUBLISHED = {
     f'{NAMESPACE}/effort_controller/commands': ('std_msgs/msg/Float64MultiArray', RELIABLE),
@@ -59,12 +62,14 @@ SERVICES = {
     f'{OWN}/hold': 'std_srvs/srv/Trigger', f'{OWN}/wrist/zero': 'std_srvs/srv/Trigger',
     f'{OWN}/neck/enable': 'std_srvs/srv/SetBool', f'{OWN}/carry/engage': 'std_srvs/srv/SetBool',
     f'{OWN}/heel/engage': 'std_srvs/srv/SetBool'}
-# One of each kind that has topics or services.
+# One of each kind that has topics or services, but for legs.
 EVERYTHING = PARAMETERS | {
     'tasks': ['left', 'right', 'neck'], 'neck.type': 'joint', 'neck.joints': ['torso_yaw'],
     'sensors': ['wrist'], 'wrist.frame': 'l_palm', 'left.sensor': 'wrist',
     'grasps': ['carry'], 'carry.effectors': ['r_hand', 'l_hand'],
-    'contacts': ['heel'], 'heel.frame': 'torso'}
+    'contacts': ['heel'], 'heel.frame': 'torso',
+    'shapes': ['ground'], 'ground.kind': 'half_space',
+    'ground.pose': [0.0, 0.0, -1.0, 0.0, 0.0, 0.0, 1.0]}
 for _source in SOURCES:
     PUBLISHED[f'{OWN}/controller_state/{_source}'] = ('sensor_msgs/msg/JointState', RELIABLE)
 for _task in ('left', 'right', 'carry'):
@@ -102,10 +107,10 @@ def running():
         yield network
 
 
-def names(network, what):
+def names(network, what, namespace=NAMESPACE):
     """Return name -> type of the node's own endpoints of a sort."""
     ask = getattr(network.node, f'get_{what}_names_and_types_by_node')
-    return {name: kinds[0] for name, kinds in ask(NODE, NAMESPACE)}
+    return {name: kinds[0] for name, kinds in ask(NODE, namespace)}
 
 
 @pytest.mark.parametrize(('what', 'expected'), [
@@ -122,6 +127,53 @@ def test_services(running):
     found = {name: kind for name, kind in names(running, 'service').items()
              if kind.startswith('std_srvs')}
     assert found == SERVICES
+
+
+@pytest.fixture(scope='module')
+def with_legs():
+    """Return a network with the controller of a robot on legs, whose base is free."""
+    with ros_nodes.network() as network:
+        network.start('controller', {
+            **given('b1', NODE), 'robot_description': demo_robot('b1').path().read_text(),
+            'legs.gait': 'stand'})
+        network.expect(lambda: (NODE, '/') in network.node.get_node_names_and_namespaces())
+        network.expect(lambda: {'/cmd_vel', '/odom'} <= set(names(network, 'subscriber', '/')),
+                       ros_nodes.COMPILING)
+        yield network
+
+
+def test_legs_have_topics_of_their_own(with_legs):
+    subscribed = names(with_legs, 'subscriber', '/')
+    assert subscribed['/cmd_vel'] == 'geometry_msgs/msg/Twist'
+    assert subscribed['/odom'] == 'nav_msgs/msg/Odometry'
+    assert f'/{NODE}/FL_foot/normal' in subscribed
+    check_qos(with_legs.node.get_subscriptions_info_by_topic('/cmd_vel'), RELIABLE)
+    assert names(with_legs, 'publisher', '/')[f'/{NODE}/contact_state'] == (
+        'sensor_msgs/msg/JointState')
+
+
+def test_the_reference_has_what_nodes_have_and_nothing_else(running, with_legs):
+    """
+    Of the controllers with everything and with legs, which are given their robot.
+
+    Where tf2_msgs is not installed there is no /tf.
+    """
+    patterns = {told: re.compile(re.sub(r'<\w+>', '[^/]+', told)) for told in NODES[NODE]}
+    seen = set()
+    for network, namespace in ((running, NAMESPACE), (with_legs, '')):
+        own = f'{namespace}/{NODE}/'
+        found = {name for what in ('subscriber', 'publisher') for name in names(
+            network, what, namespace or '/')}
+        found |= {name for name, kind in names(network, 'service', namespace or '/').items()
+                  if kind.startswith('std_srvs')}
+        for name in found - {'/parameter_events', '/rosout', '/clock', '/tf_static',
+                             f'{own}transition_event'}:
+            short = name.replace(own, '~/') if name.startswith(own) else (
+                name if name in NODES[NODE] else name.removeprefix(f'{namespace}/'))
+            told = [each for each, pattern in patterns.items() if pattern.fullmatch(short)]
+            assert told, name
+            seen.update(told)
+    assert set(NODES[NODE]) - seen <= {'/tf', 'robot_description'}
 
 
 @pytest.mark.parametrize(('topic', 'qos'), [
