@@ -3,6 +3,10 @@
 """Shapes fitted to the links of a URDF, the pairs that are left out, and the file of both."""
 
 import builtins
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +22,8 @@ from opspace_control.collision.enclosing import (
     surface_of,
 )
 from opspace_control.collision.exclusion import ALWAYS, APART, excluded_pairs, read_srdf
-from opspace_control.collision.fit import fit_shapes
+from opspace_control.collision.fit import Fit, fit_shapes
+from opspace_control.collision.points import principal_axes
 from opspace_control.errors import ModelError, OpspaceError
 from opspace_control.model import KinematicTree
 from opspace_control.share import share_directory
@@ -91,6 +96,37 @@ def test_what_is_bent_is_divided():
                       for shapes in ([enclose(points)], parts))
     assert divided < 0.8 * whole
     assert misfits(parts, points)[0][1] < 1e-9
+
+
+def test_fits_do_not_depend_on_the_processor():
+    """BLAS rounds differently on each kind of it, and a search took another path then."""
+    fits = [subprocess.run(
+        [sys.executable, '-c', 'import test_collision_fit; test_collision_fit.print_parts()'],
+        env={**os.environ, 'OPENBLAS_CORETYPE': core}, cwd=Path(__file__).parent, text=True,
+        capture_output=True, check=True).stdout for core in ('Prescott', 'Nehalem', 'Haswell')]
+    assert fits[0]
+    assert len(set(fits)) == 1
+
+
+def print_parts():
+    """Print the shapes that enclose the corners of bent and random things, digit by digit."""
+    random = np.random.default_rng(0)
+    for _ in range(4):
+        corners = random.uniform(-0.1, 0.1, (60, 3)).round(3)
+        leg = random.uniform(-0.02, 0.02, (60, 3)).round(3) + random.uniform(-0.2, 0.2, 3)
+        for part in enclose_parts(np.concatenate([corners, leg])):
+            print(part.kind.name, part.size, part.position.tolist(), part.rotation.tolist())
+
+
+def test_principal_axes_are_those_of_lapack():
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        points = random.normal(size=(50, 3)) * [1.0, 2.0, 3.0] @ random.normal(size=(3, 3))
+        axes, moments = principal_axes(points), np.cov(points.T)
+        assert np.linalg.det(axes) == pytest.approx(1.0)
+        np.testing.assert_allclose(axes.T @ moments @ axes, np.diag(np.linalg.eigvalsh(moments)),
+                                   atol=1e-12 * moments.max())
+    np.testing.assert_array_equal(principal_axes(np.ones((5, 3))), np.eye(3))
 
 
 @pytest.mark.parametrize('rpy', [(0.1, 0.2, 0.3), (-2.0, 1.5, 3.0), (0.0, np.pi / 2, 0.4),
@@ -232,6 +268,13 @@ class TestFile:
             for field in ('size', 'position', 'rotation'):
                 np.testing.assert_allclose(
                     getattr(mine.shape, field), getattr(theirs.shape, field), atol=1e-5)
+
+    def test_numbers_of_one_digit_are_numbers(self, tmp_path):
+        """YAML reads 9e-09 as text: what was written was not read."""
+        shape = Shape('hand', 'hand', 'sphere', [2e-5], (9e-9, 0.0, -1e-7))
+        path = tmp_path / 'hand.yaml'
+        CollisionDescription((Fit(shape, 'collision', 0.0, 0.0),), {}).write(path, 'hand')
+        assert CollisionDescription.read(path).fits[0].shape == shape
 
     def test_makes_a_model(self, made):
         robot = RobotModel.from_urdf_file(DUAL_ARM)

@@ -220,8 +220,12 @@ def _quoted(name):
 
 
 def _written(fit):
+    def number(value):
+        text = f'{value + 0.0:.6g}'  # YAML reads 9e-09 as text
+        return text if '.' in text else text.replace('e', '.0e')
+
     def numbers(values):
-        return '[' + ', '.join(f'{value + 0.0:.6g}' for value in values) + ']'
+        return '[' + ', '.join(map(number, values)) + ']'
 
     def distance(value):
         return 'null' if np.isnan(value) else f'{value:.4f}'

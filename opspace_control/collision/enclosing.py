@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opspace_control.collision.points import multiply, principal_axes, small_rotation
 from opspace_control.collision.shapes import Kind
-from opspace_control.spatial.rotations import matrix_from_vector
 
 # A box is chosen if its volume is below this part of that of the best sphere or capsule: the
 # nearest points of rounded shapes move continuously, those of boxes jump from corner to corner.
 BOX_SHARE = 0.75
+# A capsule likewise beside a sphere, whose radius is some 5e-5 too large.
+_BALL_SHARE = 0.999
 # A shape that is too fat by more than this, m, is divided if that falls below this share; at one of
 # these places along an axis, with this overlap, m, that is chosen with so many of the points.
 FAT, PARTS_SHARE = 0.02, 0.8
@@ -59,8 +61,8 @@ def _best_cut(points):
     """Return the two parts of points whose enclosing shapes are smallest; none if none is large."""
     few = points[::max(1, len(points) // _FEW_POINTS)]
     best, least = (), np.inf
-    for axis in _principal_axes(points).T:
-        along = few @ axis
+    for axis in principal_axes(points).T:
+        along = multiply(few, axis)
         for part in _CUTS:
             place = along.min() + part * np.ptp(along)
             halves = few[along <= place + _OVERLAP], few[along >= place - _OVERLAP]
@@ -70,15 +72,8 @@ def _best_cut(points):
                     best, least = (axis, place), volume
     if not best:
         return ()
-    along = points @ best[0]
+    along = multiply(points, best[0])
     return [points[along <= best[1] + _OVERLAP], points[along >= best[1] - _OVERLAP]]
-
-
-def _principal_axes(points):
-    """Return the principal axes (3, 3) of points, by column, right-handed."""
-    axes = np.linalg.eigh(np.cov((points - points.mean(axis=0)).T))[1]
-    axes[:, 2] *= np.sign(np.linalg.det(axes))
-    return axes
 
 
 def enclose(points, turns=_TURNS):
@@ -89,12 +84,13 @@ def enclose(points, turns=_TURNS):
     those of the frame; a box only if it is much smaller.
     """
     random = np.random.default_rng(0)
-    starts = [_principal_axes(points), np.eye(3)]
+    starts = [principal_axes(points), np.eye(3)]
     points = _corners(points)
-    sphere = enclosing_sphere(points)
-    capsule, box = (_least(fit, points, starts, random, turns) for fit in (
+    rounded, box = (_least(fit, points, starts, random, turns) for fit in (
         enclosing_capsule, enclosing_box))
-    rounded = min(sphere, capsule, key=lambda fit: fit.volume)
+    if _BALL_SHARE * _volume_of_ball(max(box.size) / 2.0) < rounded.volume:  # else none is smaller
+        sphere = enclosing_sphere(points)
+        rounded = sphere if _BALL_SHARE * sphere.volume < rounded.volume else rounded
     return box if box.volume < BOX_SHARE * rounded.volume else rounded
 
 
@@ -114,8 +110,8 @@ def _least(fit, points, starts, random, turns):
     best, axes = min(((fit(points, start[:, cycle]), start[:, cycle])
                       for start in starts for cycle in cycles), key=lambda pair: pair[0].volume)
     for k in range(turns):
-        turned = axes @ matrix_from_vector(
-            _ANGLE * (1.0 - k / turns) ** 2 * random.normal(size=3))
+        left = 1.0 - k / turns
+        turned = multiply(axes, small_rotation(_ANGLE * left * left * random.normal(size=3)))
         found = fit(points, turned)
         if found.volume < best.volume:
             best, axes = found, turned
@@ -126,10 +122,10 @@ def _ball(points):
     """Return centre and radius of a small ball, of any dimension, that encloses points."""
     middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
     local, center = points - middle, np.zeros(points.shape[1])
-    squares, twice = np.einsum('ij,ij->i', local, local), 2.0 * local
+    squares, twice = (local * local).sum(axis=1), 2.0 * local
     for k in range(2, _CENTERS):  # |p - c|² is |p|² - 2 p · c but for what is the same for all
-        farthest = local[(squares - twice @ center).argmax()]
-        center = center + (farthest - center) / k ** 1.5 / 2.0
+        farthest = local[(squares - multiply(twice, center)).argmax()]
+        center = center + (farthest - center) / (k * math.sqrt(k)) / 2.0
     center += middle
     return center, float(np.linalg.norm(points - center, axis=1).max())
 
@@ -137,39 +133,43 @@ def _ball(points):
 def enclosing_sphere(points):
     """Return an `Enclosing` sphere of points (m, 3), in m."""
     center, radius = _ball(points)
-    return Enclosing(Kind.SPHERE, (radius,), center, np.eye(3), 4.0 / 3.0 * math.pi * radius ** 3)
+    return Enclosing(Kind.SPHERE, (radius,), center, np.eye(3), _volume_of_ball(radius))
+
+
+def _volume_of_ball(radius):
+    return 4.0 / 3.0 * math.pi * radius * radius * radius
 
 
 def enclosing_box(points, axes):
     """Return the smallest box along axes (3, 3), by column, of points (m, 3), in m."""
-    local = points @ axes
+    local = multiply(points, axes)
     lower, upper = local.min(axis=0), local.max(axis=0)
     size = np.maximum(upper - lower, 1e-4)
-    return Enclosing(Kind.BOX, tuple(size.tolist()), axes @ (lower + upper) / 2.0, axes,
+    return Enclosing(Kind.BOX, tuple(size.tolist()), multiply(axes, (lower + upper) / 2.0), axes,
                      float(size.prod()))
 
 
 def enclosing_capsule(points, axes):
     """Return a capsule along the last of axes (3, 3), by column, of points (m, 3), in m."""
-    local = points @ axes
+    local = multiply(points, axes)
     center = (local[:, :2].min(axis=0) + local[:, :2].max(axis=0)) / 2.0
     across = np.linalg.norm(local[:, :2] - center, axis=1)
     radius = max(float(across.max()), 1e-4)
-    cap = np.sqrt(np.maximum(radius ** 2 - across ** 2, 0.0))
+    cap = np.sqrt(np.maximum(radius * radius - across * across, 0.0))
     upper, lower = (local[:, 2] - cap).max(), (local[:, 2] + cap).min()
     if upper - lower < 1e-6:  # a ball would do: a short capsule that certainly encloses
         upper = lower = (upper + lower) / 2.0
-        radius = float(np.hypot(across, local[:, 2] - upper).max())
+        radius = float(np.linalg.norm([across, local[:, 2] - upper], axis=0).max())
         upper, lower = upper + 5e-7, lower - 5e-7
     length = float(upper - lower)
     return Enclosing(Kind.CAPSULE, (radius, length),
-                     axes @ np.append(center, (upper + lower) / 2.0), axes,
-                     math.pi * radius ** 2 * (length + 4.0 / 3.0 * radius))
+                     multiply(axes, np.append(center, (upper + lower) / 2.0)), axes,
+                     math.pi * radius * radius * (length + 4.0 / 3.0 * radius))
 
 
 def distance_to(shape, points):
     """Return the distances (m,) of points (m, 3) from a shape's surface, below 0 inside, in m."""
-    local = (points - np.array(shape.position)) @ np.array(shape.rotation)
+    local = multiply(points - np.array(shape.position), np.array(shape.rotation))
     if shape.kind == Kind.SPHERE:
         return np.linalg.norm(local, axis=1) - shape.size[0]
     if shape.kind == Kind.CAPSULE:
@@ -178,7 +178,7 @@ def distance_to(shape, points):
         return np.linalg.norm(local, axis=1) - radius
     if shape.kind == Kind.CYLINDER:
         radius, length = shape.size
-        local = np.stack([np.hypot(local[:, 0], local[:, 1]) - radius,
+        local = np.stack([np.linalg.norm(local[:, :2], axis=1) - radius,
                           np.abs(local[:, 2]) - length / 2.0], axis=1)
     else:
         local = np.abs(local) - np.array(shape.size) / 2.0

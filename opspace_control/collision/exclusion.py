@@ -10,6 +10,7 @@ import numpy as np
 from opspace_control.collision.data import make_collision
 from opspace_control.collision.model import CollisionModel
 from opspace_control.collision.near_pairs import near_pairs_at
+from opspace_control.collision.points import multiply
 from opspace_control.dynamics.data import NODE_STATE, moment_nodes
 from opspace_control.model.cleaning import parse_xml
 from opspace_control.model.nodes import WORLD, path_to_root
@@ -224,7 +225,8 @@ class _Search:
         if frame['node'] == WORLD:
             return frame['rotation'], frame['position']
         body = self.states[frame['node']]
-        return body['R'] @ frame['rotation'], body['p'] + body['R'] @ frame['position']
+        return (multiply(body['R'], frame['rotation']),
+                body['p'] + multiply(body['R'], frame['position']))
 
     def are_apart(self, numbers, links, bodies):
         """Return whether the surfaces of links with few joints between them never come near."""
@@ -240,7 +242,8 @@ class _Search:
         def distance(least):
             find()
             (R, p), (S, s) = (self.pose(link) for link in links)
-            points, bound = (second @ S.T + s - p) @ R, min(least, _FAR)
+            points = multiply(multiply(second, S.T) + s - p, R)
+            bound = min(least, _FAR)
             # Most points are far from the box around the others: the tree takes 1 µs for each.
             points = points[((points > lower - bound) & (points < upper + bound)).all(axis=1)]
             return tree.query(points, distance_upper_bound=bound)[0].min(initial=np.inf)

@@ -7,13 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.collision.enclosing import enclose_parts, misfits, surface_of
+from opspace_control.collision.points import multiply
 from opspace_control.collision.shapes import Kind, Shape
 from opspace_control.collision.urdf_shapes import MeshError, find_mesh, load_mesh, read_looks
 from opspace_control.model.urdf import read_urdf
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
-# Samples on the surface of a mesh.
-_SAMPLES = 4000
+# Samples on the surface of a mesh; digits of points, m.
+_SAMPLES, _DIGITS = 4000, 9
 # Of a capsule to a child joint: its radius by its length, and the least length, m.
 _SLENDERNESS, _SHORTEST = 0.2, 0.02
 
@@ -91,7 +92,8 @@ def _fitted(link, looks, source, doubts):
             return [], []
         mesh.apply_scale(given.size)
         surface = np.concatenate([mesh.vertices[np.unique(mesh.faces)], _samples(mesh)])
-        surface = surface @ rotation.T + given.position
+        # Rounded, so that a sine of a processor's own in the last bit changes no fit.
+        surface = (multiply(surface, rotation.T) + given.position).round(_DIGITS)
         surfaces.append(surface)
         shapes = [Shape(link, link, *part[:4]) for part in enclose_parts(surface)]
         found += [Fit(shape, f'{source} mesh', *errors) for shape, errors in zip(
