@@ -13,8 +13,8 @@ from numba.core.datamodel import ArgPacker
 
 from opspace_control.compilation.folding import INDEX, ONE, product
 
-# Fields of Numba's arrays.
-_SIZE, _ITEM_SIZE, _DATA, _SHAPE, _STRIDES = 2, 3, 4, 5, 6
+# Fields of Numba's arrays; the one of the size of an item is between the first two.
+_SIZE, _DATA, _SHAPE, _STRIDES = 2, 4, 5, 6
 
 
 def memoised_packers():

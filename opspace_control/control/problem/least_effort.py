@@ -39,8 +39,8 @@ from opspace_control.spatial.dense import add_scaled, dot_product
 # singularity internal forces need hardly any effort and would be unbounded. The table of
 # doc/explanation/contact_forces.md has what a third and three times of it do.
 _REGULARISATION = 0.1
-# Part of a bound, or of the weight, that its value may pass it by.
-_PASSED = 1e-9
+# Part of a bound, or of the weight, that its value may violate it by.
+_ROUNDING = 1e-9
 
 
 @inlined
@@ -129,43 +129,52 @@ def solve_program(data, count, x):
 
 
 @inlined
-def add_if_passed(data, count, number, row, changes, value, lower, upper, unit):
-    """
-    Add the row of a bound that a value and its change pass; return how many rows there are then.
-
-    Bounds that the value alone passes are as wide as it. ``unit`` is the size of both.
-    """
-    index = data.scratch.bounded.bound_rows.index
-    low, high = min(lower - value, 0.0), max(upper - value, 0.0)
-    if index[number] < 0 and not low - _PASSED * unit <= changes <= high + _PASSED * unit:
-        index[number] = count
-        count = add_program_row(data, count, row, low, high)
-    return count
+def range_of_change(value, lower, upper):
+    """Return the least and the greatest change that keeps a bound, or what violates it as it is."""
+    return min(lower - value, 0.0), max(upper - value, 0.0)
 
 
 @inlined
-def add_passed(data, count, x, tau, change):
-    """
-    Add rows of bounds that x (6c,) passes to a program of so many; return how many there are then.
+def is_violated(data, number, changes, low, high, unit):
+    """Return whether changes are beyond their range, and the bound of this number has no row."""
+    slack = _ROUNDING * unit
+    return data.scratch.bounded.bound_rows.index[number] < 0 and not (
+        low - slack <= changes <= high + slack)
 
-    ``change`` (nv,) receives that of τ.
-    """
-    robot, contacts, limits, row = data.robot, data.scratch.bounded.contacts, (
-        data.bounds.efforts), data.scratch.grasps.column
-    weight = weight_of(data.cycle)
+
+@rare
+def write_contact_row(data, bound, row):
+    """Write the row (6c,) of a bound of contact forces: what x changes of its value."""
+    contacts, first = data.scratch.bounded.contacts, 6 * (bound // CONTACT_BOUNDS)
+    for r in range(6 * data.demand.constraints.size):
+        row[r] = 0.0
+    for r in range(6):
+        row[first + r] = -contacts.direction[bound, r]
+    project_rotation(data.robot.points[first // 6].axes[1], row[first:first + 6])
+
+
+@inlined
+def add_violated_contacts(data, count, x):
+    """Add rows of bounds of contact forces that x (6c,) violates; return how many there are."""
+    contacts, row, weight = data.scratch.bounded.contacts, data.scratch.grasps.column, weight_of(
+        data.cycle)
     for bound in range(contacts.direction.shape[0]):
         lower, upper = contacts.bounds[0, bound], contacts.bounds[1, bound]
         if math.isinf(lower) and math.isinf(upper):
             continue  # its direction may never have been written
-        first = 6 * (bound // CONTACT_BOUNDS)
-        for r in range(x.size):
-            row[r] = 0.0
-        for r in range(6):
-            row[first + r] = -contacts.direction[bound, r]
-        project_rotation(robot.points[first // 6].axes[1], row[first:first + 6])
-        count = add_if_passed(
-            data, count, bound, row, -contact_value(contacts, x, bound),
-            contact_value(contacts, contacts.force, bound), lower, upper, weight)
+        low, high = range_of_change(contact_value(contacts, contacts.force, bound), lower, upper)
+        if is_violated(data, bound, -contact_value(contacts, x, bound), low, high, weight):
+            write_contact_row(data, bound, row)
+            data.scratch.bounded.bound_rows.index[bound] = count
+            count = add_program_row(data, count, row, low, high)
+    return count
+
+
+@inlined
+def add_violated_efforts(data, count, x, tau, change):
+    """Add rows of efforts that x (6c,) violates; return how many there are. Writes ``change``."""
+    robot, limits, row = data.robot, data.bounds.efforts, data.scratch.grasps.column
+    first = data.scratch.bounded.contacts.direction.shape[0]
     for k in range(change.size):
         change[k] = 0.0
     for i in range(robot.nodes.size):
@@ -173,9 +182,10 @@ def add_passed(data, count, x, tau, change):
                 i, robot.states, robot.points, robot.supports, x.size, row):
             k = robot.nodes[i].v_index
             change[k] = dot_product(row, x, x.size)
-            count = add_if_passed(
-                data, count, contacts.direction.shape[0] + k, row, change[k], tau[k], -limits[k],
-                limits[k], limits[k])
+            low, high = range_of_change(tau[k], -limits[k], limits[k])
+            if is_violated(data, first + k, change[k], low, high, limits[k]):
+                data.scratch.bounded.bound_rows.index[first + k] = count
+                count = add_program_row(data, count, row, low, high)
     return count
 
 
@@ -199,7 +209,8 @@ def exert_least_effort(data, tau):
     while count > before:
         if not solve_program(data, count, x):
             return
-        before, count = count, add_passed(data, count, x, tau, change)
+        before, count = count, add_violated_contacts(data, count, x)
+        count = add_violated_efforts(data, count, x, tau, change)
     part = cycle.least_effort * cycle.keep
     add_scaled(tau, part, change, tau.size)
     for r in range(x.size):

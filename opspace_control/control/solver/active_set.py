@@ -39,12 +39,18 @@ from opspace_control.spatial.dense import add_scaled
 VIOLATED = 1e-12
 
 
-@rare
-def solve_active(program, active, count):
-    """Write the multipliers that put all active rows at their bounds."""
+@inlined
+def write_missing(program, active, count):
+    """Write in place of multipliers by what the free values of active rows miss their bounds."""
     for k in range(count):
         r = active.order[k]
         active.forces[k] = bound_of(program, active.state[r], r) - program.free[r]
+
+
+@rare
+def solve_active(program, active, count):
+    """Write the multipliers that put all active rows at their bounds."""
+    write_missing(program, active, count)
     solve_lower(active.factor, count, active.forces)
     solve_upper(active.factor, count, active.forces)
 

@@ -16,7 +16,12 @@ pass all bounds whose multipliers have the wrong sign leave, and all that are vi
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.solver.active_set import find_values, violation, wrong_part
+from opspace_control.control.solver.active_set import (
+    find_values,
+    violation,
+    write_missing,
+    wrong_part,
+)
 from opspace_control.control.solver.cholesky import (
     factorise,
     inverse_trace,
@@ -33,8 +38,7 @@ from opspace_control.control.solver.program import (
     PROXIMAL,
     ActiveSet,
     Program,
-    bound_of,
-    is_bound,
+    begin_state,
 )
 
 # A level counts as met if its proximal steps would leave less than this part of any residual.
@@ -46,25 +50,19 @@ _PASSES = 4
 
 
 @rare
-def begin_attainable(problem, rows, per_unit, state):
+def begin_attainable(problem, program, rows, per_unit, state):
     """
     Write the states to begin with and the reciprocal units of rows, the roots of their softness.
 
     Returns whether all rows may be met: none has a softness that stays, and equalities are finite.
     """
-    bounds, G, softness = problem.bounds, problem.G, problem.softness
     for r in range(rows):
-        lower, upper = bounds[0, r], bounds[1, r]
-        unit = max(softness[PROXIMAL, r], ATTAINABLE * G[r, r])
+        unit = max(problem.softness[PROXIMAL, r], ATTAINABLE * program.G[r, r])
         per_unit[r] = 1.0 / math.sqrt(unit) if unit > 0.0 else math.nan
-        if softness[LASTING, r] > 0.0:
+        state[r] = begin_state(program, state[r], r)
+        if program.softness[r] > 0.0 or (
+                state[r] == EQUALITY and not math.isfinite(program.lower[r])):
             return False
-        if not lower < upper:
-            state[r] = EQUALITY
-            if not math.isfinite(lower):
-                return False
-        elif not (is_bound(state[r]) and math.isfinite(upper if state[r] == AT_UPPER else lower)):
-            state[r] = INACTIVE
     return True
 
 
@@ -154,7 +152,7 @@ def solve_attainable(problem, active, factor, order, scratch, f_y):
     for r in range(rows):
         before[r] = float(state[r])
     solved, count = False, 0
-    if begin_attainable(problem, rows, per_unit, state):
+    if begin_attainable(problem, program, rows, per_unit, state):
         for r in range(rows):
             if f[r] != 0.0:
                 order[count], current.forces[count] = r, f[r]
@@ -165,7 +163,7 @@ def solve_attainable(problem, active, factor, order, scratch, f_y):
             count = factorise_levels(problem, per_unit, current)
             if count == 0:
                 break
-            solve_rows_at_bounds(program, per_unit, current, count)
+            solve_in_units(program, per_unit, current, count)
             size = find_values(program, rows, current, count, y)
             solved = leave_wrong(current, count) + enter_violated(
                 program, rows, current, size, y) == 0
@@ -185,12 +183,12 @@ def solve_attainable(problem, active, factor, order, scratch, f_y):
 
 
 @inlined
-def solve_rows_at_bounds(program, per_unit, active, count):
-    """Write the multipliers that put the rows of `factorise_levels` at their bounds."""
+def solve_in_units(program, per_unit, active, count):
+    """Write the multipliers that put all active rows at their bounds, by `factorise_levels`."""
     order, forces = active.order, active.forces
+    write_missing(program, active, count)
     for k in range(count):
-        r = order[k]
-        forces[k] = per_unit[r] * (bound_of(program, active.state[r], r) - program.free[r])
+        forces[k] *= per_unit[order[k]]
     solve_lower(active.factor, count, forces)
     solve_upper(active.factor, count, forces)
     for k in range(count):

@@ -88,6 +88,14 @@ def bound_of(program, state, r):
 
 
 @inlined
+def begin_state(program, state, r):
+    """Return the state that a row begins with: an equality, a finite bound of before, or none."""
+    if not program.lower[r] < program.upper[r]:
+        return EQUALITY
+    return state if is_bound(state) and math.isfinite(bound_of(program, state, r)) else INACTIVE
+
+
+@inlined
 def eliminate_active(program, factor, order, count, r, column):
     """Write ``L⁻¹ G_Wr`` and return what active rows leave of row r's diagonal entry."""
     pivot = program.G[r, r] + program.softness[r]

@@ -10,7 +10,7 @@ from opspace_control.control.solver.program import (
     EQUALITY,
     INACTIVE,
     REDUNDANT,
-    bound_of,
+    begin_state,
     is_bound,
     is_dependent,
     unit_of_row,
@@ -81,13 +81,10 @@ def start_active(program, rows, active):
     """
     state, order, factor, count = active.state, active.order, active.factor, 0
     for r in range(rows):
-        if not program.lower[r] < program.upper[r]:
-            state[r] = EQUALITY
-            if not program.softness[r] > 0.0:
-                order[count] = r
-                count += 1
-        elif not (is_bound(state[r]) and math.isfinite(bound_of(program, state[r], r))):
-            state[r] = INACTIVE
+        state[r] = begin_state(program, state[r], r)
+        if state[r] == EQUALITY and not program.softness[r] > 0.0:
+            order[count] = r
+            count += 1
     hard = count
     for bounds in (False, True):
         for r in range(rows):
