@@ -54,6 +54,7 @@ def controlled(model, shapes, tasks=(), posture=None, pairs=None, limits=None, *
     """Return a controller that keeps the distances of shapes."""
     return OperationalSpaceController(
         model, tasks, posture, limits=limits or JointLimits(model),
+        effort_limits=limits and limits.effort_limits,
         distances=DistanceLimits(CollisionModel(model, shapes, pairs), **options))
 
 

@@ -12,13 +12,12 @@ from opspace_control.control.limits.bounds import (
     bound_number,
     bounds_of,
     count_bounds,
-    is_passed,
+    is_violated,
     unit_of,
     value_of,
 )
 from opspace_control.control.limits.effort_limits import limit_efforts
 from opspace_control.control.limits.kinds import (
-    ALL_KINDS,
     BRAKING,
     CONTACT_FORCE,
     DISTANCE,
@@ -26,6 +25,7 @@ from opspace_control.control.limits.kinds import (
     FORCE_SHARE,
     GRAVITY_TORQUE,
     KIND_TABLE,
+    KINDS,
     MOTION,
     PARTING,
     QUANTITIES,
@@ -84,10 +84,10 @@ def test_nodes_without_an_effort_of_their_own_are_passed_over():
 
 def test_kinds_of_limits_without_a_known_quantity_are_refused():
     check_kinds()
-    extra = KIND_TABLE | {ALL_KINDS: KIND_TABLE[EFFORT]}
+    extra = KIND_TABLE | {KINDS: KIND_TABLE[EFFORT]}
     missing = {kind: entry for kind, entry in KIND_TABLE.items() if kind != EFFORT}
     unknown = KIND_TABLE | {EFFORT: KIND_TABLE[EFFORT]._replace(quantity=len(QUANTITIES))}
-    for table, wrong in ((extra, ALL_KINDS), (missing, EFFORT), (unknown, EFFORT)):
+    for table, wrong in ((extra, KINDS), (missing, EFFORT), (unknown, EFFORT)):
         with pytest.raises(ControlError, match=rf'\[{wrong}\]'):
             check_kinds(table)
 
@@ -114,14 +114,14 @@ def one_of_each():
 def test_each_kind_of_bound_has_its_number_its_value_its_unit_and_its_bounds():
     data, a, tau = one_of_each(), np.array([0.5, 0.25]), np.array([1.5, 9.0])
     found = {kind: (value_of(data, kind, 0, tau if kind == EFFORT else a), unit_of(data, kind, 0),
-                    *bounds_of(data, kind, 0)) for kind in range(ALL_KINDS)}
+                    *bounds_of(data, kind, 0)) for kind in range(KINDS)}
     assert found == {
         EFFORT: (1.5, 3.0, -3.0, 3.0), MOTION: (0.5, 5.0, -4.0, np.inf),
         GRAVITY_TORQUE: (3.5, 7.0, -np.inf, 6.0), BRAKING: (0.5, 5.0, -np.inf, 5.0),
         CONTACT_FORCE: (30.0, pytest.approx(100.0), 1.0, 20.0), FORCE_SHARE: (0.5, 1.0, 0.0, 1.0),
         DISTANCE: (2.0, 8.0, -2.0, np.inf), PARTING: (2.0, 8.0, -1.0, np.inf)}
     numbers = [bound_number(data, kind, k)
-               for kind in range(ALL_KINDS) for k in range(count_bounds(data, kind))]
+               for kind in range(KINDS) for k in range(count_bounds(data, kind))]
     assert numbers == list(range(data.memory.bound_active.size))
 
 
@@ -132,16 +132,16 @@ def test_a_quantity_without_a_branch_has_no_number(monkeypatch):
     numbers = value_of(data, MOTION, 0, some), unit_of(data, MOTION, 0), *bounds_of(
         data, MOTION, 0)
     assert np.isnan(numbers).all()
-    assert is_passed(data, MOTION, 0, some)
+    assert is_violated(data, MOTION, 0, some)
 
 
-def test_a_bound_is_passed_beyond_rounding_and_by_nan():
+def test_a_bound_is_violated_beyond_rounding_and_by_nan():
     data, fine = one_of_each(), np.zeros(2)
-    passed = {kind for kind in range(ALL_KINDS) if is_passed(data, kind, 0, fine)}
+    passed = {kind for kind in range(KINDS) if is_violated(data, kind, 0, fine)}
     assert passed == {CONTACT_FORCE}
     for kind, least in ((EFFORT, 3.0), (BRAKING, 5.0)):
         for value, beyond in ((least * (1.0 + 1e-8), False), (least * (1.0 + 1e-6), True),
                               (np.nan, True)):
-            assert is_passed(data, kind, 0, np.full(2, value)) == beyond
-    assert not any(is_passed(data, kind, 1, np.full(2, 99.0))
+            assert is_violated(data, kind, 0, np.full(2, value)) == beyond
+    assert not any(is_violated(data, kind, 1, np.full(2, 99.0))
                    for kind in (EFFORT, MOTION, GRAVITY_TORQUE, BRAKING))  # a passive joint

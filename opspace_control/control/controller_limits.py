@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from opspace_control.collision.features import FEATURES
 from opspace_control.control.constraints.contact_bounds import BOUND_NAMES, CONTACT_BOUNDS
-from opspace_control.control.limits.kinds import CONTACT_FORCE, KIND_TABLE, KINDS, REASONS
+from opspace_control.control.limits.kinds import CONTACT_FORCE, JOINT_KINDS, KIND_TABLE, REASONS
 from opspace_control.errors import ControlError, ModelError
 
 
@@ -35,7 +35,7 @@ class ControllerLimits:
 
     def _named(self, kind, k, side):
         """Return the `ActiveLimit` of a bound; those of two features of a pair are one."""
-        if kind < KINDS:
+        if kind < JOINT_KINDS:
             why = KIND_TABLE[kind].name or REASONS[
                 self._limits.records['reason'][k, int(side > 0)]]
             return ActiveLimit(self.model.dof_names[k], why, side)
@@ -65,7 +65,7 @@ class ControllerLimits:
         """
         How many problems with bounds the last cycle did not solve: 0, but for a numerical failure.
 
-        The bounds alone came to no end, or forces are not finite. Bounds may be passed then; all
+        The bounds alone came to no end, or forces are not finite. Bounds may be violated then; all
         efforts are cut at their limits as ever, those that are not finite stay so.
         """
         return int(self._cycle['unsolved'][0])

@@ -22,7 +22,7 @@ from opspace_control.control.drive_friction import overcome_friction, reserve_fr
 from opspace_control.control.grasping.fingertip_law import constrain_fingertips
 from opspace_control.control.grasping.load_sharing import plan_loads, share_loads
 from opspace_control.control.grasping.minimum_effort import minimise_effort
-from opspace_control.control.limits.bounds import any_effort_passes
+from opspace_control.control.limits.bounds import any_effort_violated
 from opspace_control.control.limits.contact_forces import bound_contacts
 from opspace_control.control.limits.determined_efforts import count_closed, find_determined_efforts
 from opspace_control.control.limits.distances import bound_distances, find_distances, follow_pairs
@@ -276,7 +276,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         if cycle.problems > 0:
             exert_bounds(data, tau)
         complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
-        if not limits_apply or cycle.problems > 0 or not any_effort_passes(data, tau):
+        if not limits_apply or cycle.problems > 0 or not any_effort_violated(data, tau):
             break
         resolve_within_efforts(data, tau)
     cycle.singular_share = approached(

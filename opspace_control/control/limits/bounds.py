@@ -14,7 +14,6 @@ from opspace_control.compiled import called, inlined, rare
 from opspace_control.control.limits.contact_forces import contact_value, weight_of
 from opspace_control.control.limits.kinds import (
     ACCELERATION,
-    ALL_KINDS,
     APPLIED_SHARE,
     BRAKING,
     CONTACT_FORCE,
@@ -26,6 +25,7 @@ from opspace_control.control.limits.kinds import (
     GRAVITY_TORQUE_ACCELERATION,
     JOINT_ACCELERATION,
     JOINT_FORCE,
+    JOINT_KINDS,
     KINDS,
     MOTION,
     OTHER_KINDS,
@@ -36,7 +36,7 @@ from opspace_control.control.limits.kinds import (
 from opspace_control.control.limits.limit_law import is_limited
 from opspace_control.spatial.dense import dot_product
 
-ROUNDING = 1e-7  # in the unit of a bound: what passes it by less does not
+ROUNDING = 1e-7  # in the unit of a bound: what violates it by less does not
 
 # Effort limits below this, N m or N, such as that of a joint without a motor, are bounds of this
 # size: the two bounds of an effort must differ. The cut makes it the limit itself.
@@ -46,7 +46,7 @@ _LEAST_EFFORT = 1e-6
 @inlined
 def count_bounds(data, kind):
     """Return how many bounds of a kind this cycle has."""
-    if kind < KINDS:
+    if kind < JOINT_KINDS:
         return data.bounds.joints.size
     if kind == CONTACT_FORCE:
         return data.scratch.bounded.contacts.bounds.shape[1]
@@ -58,7 +58,7 @@ def bound_number(data, kind, k):
     """Return the number of the k-th bound of a kind: of joint k, of a contact, of near pair k."""
     last, near = data.memory.bound_active.size, data.memory.near_pairs.size
     if kind in (DISTANCE, PARTING):
-        return last + (kind - ALL_KINDS) * near + k
+        return last + (kind - KINDS) * near + k
     return last - 2 * near - 1 if kind == FORCE_SHARE else kind * data.bounds.joints.size + k
 
 
@@ -153,8 +153,8 @@ def value_of(data, kind, k, x):
 
 
 @inlined
-def is_passed(data, kind, k, x):
-    """Return whether a bound is passed by more than rounding, x as in `value_of`; NaN passes it."""
+def is_violated(data, kind, k, x):
+    """Return whether a bound is violated beyond rounding, x as in `value_of`; NaN violates it."""
     least, greatest = bounds_of(data, kind, k)
     if math.isinf(least) and math.isinf(greatest):
         return False
@@ -163,12 +163,12 @@ def is_passed(data, kind, k, x):
 
 
 @inlined
-def any_is_passed(data, kind, x):
-    """Return whether a bound of a kind is passed; a constant kind makes it a short loop."""
-    passed = 0
+def any_is_violated(data, kind, x):
+    """Return whether a bound of a kind is violated; a constant kind makes it a short loop."""
+    violated = 0
     for k in range(count_bounds(data, kind)):
-        passed += is_passed(data, kind, k, x)
-    return passed > 0
+        violated += is_violated(data, kind, k, x)
+    return violated > 0
 
 
 @inlined
@@ -183,14 +183,14 @@ def any_active(data):
 @rare
 def any_active_counts(data):
     """
-    Return whether a bound of the last problem's active set may be active though none is passed.
+    Return whether a bound of the last problem's active set may be active though none is violated.
 
-    A motion without bounds that passes none is the solution with them, but for what it does not
+    A motion without bounds that violates none is the solution with them, but for what it does not
     tell: see `Kind.told`; what joints rest at where directions are singular, and the inertias that
     links of robots without passive joints may have.
     """
     of_all = data.cycle.singular_active or not data.cycle.has_passive
-    for kind in range(ALL_KINDS):
+    for kind in range(KINDS):
         for k in range(count_bounds(data, kind) if of_all or not is_told(kind) else 0):
             if data.memory.bound_active[bound_number(data, kind, k)] != 0 and is_there(
                     data, kind, k):
@@ -199,36 +199,36 @@ def any_active_counts(data):
 
 
 @called
-def any_motion_passes(data, a):
-    """Return whether an acceleration passes a bound, of `MOTION` on one side or `BRAKING`."""
-    passed = 0
+def any_motion_violated(data, a):
+    """Return whether an acceleration violates a bound, of `MOTION` on one side or `BRAKING`."""
+    violated = 0
     for k in range(a.size):
         limit = data.bounds.joints[k]
         if is_limited(data.robot.nodes, limit):
             slack = ROUNDING * limit.acceleration
-            passed += not limit.least - slack <= a[k] <= limit.greatest + slack
-    return passed > 0
+            violated += not limit.least - slack <= a[k] <= limit.greatest + slack
+    return violated > 0
 
 
-def any_passes(kinds):
-    """Return a compiled function, whether a bound of these kinds is passed: a loop of each kind."""
+def any_of_kinds_violated(kinds):
+    """Return a compiled function, whether a bound of these kinds is violated: a loop of each."""
     kind, *rest = kinds
     if not rest:
-        return inlined(lambda data, a: any_is_passed(data, kind, a))
-    of_rest = any_passes(rest)
-    return inlined(lambda data, a: any_is_passed(data, kind, a) or of_rest(data, a))
+        return inlined(lambda data, a: any_is_violated(data, kind, a))
+    of_rest = any_of_kinds_violated(rest)
+    return inlined(lambda data, a: any_is_violated(data, kind, a) or of_rest(data, a))
 
 
-_any_other_passes = any_passes(OTHER_KINDS)
-
-
-@called
-def any_other_passes(data, a):
-    """Return whether a bound is passed that is none of a joint's effort or acceleration."""
-    return _any_other_passes(data, a)
+_any_other_violated = any_of_kinds_violated(OTHER_KINDS)
 
 
 @called
-def any_effort_passes(data, tau):
-    """Return whether an effort (nv,) that the motion determines passes its limit."""
-    return any_is_passed(data, EFFORT, tau)
+def any_other_violated(data, a):
+    """Return whether a bound is violated that is none of a joint's effort or acceleration."""
+    return _any_other_violated(data, a)
+
+
+@called
+def any_effort_violated(data, tau):
+    """Return whether an effort (nv,) that the motion determines violates its limit."""
+    return any_is_violated(data, EFFORT, tau)

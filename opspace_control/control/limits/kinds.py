@@ -23,12 +23,12 @@ from opspace_control.errors import ControlError
 # Kinds of limits of a joint: of its effort, of its position and velocity, of its gravity torque,
 # and of the acceleration with which it can always brake. The second and the last bound the same
 # acceleration, on either side of it one of them: see `kind_of_side`.
-KINDS = 4
-EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(KINDS)
+JOINT_KINDS = 4
+EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(JOINT_KINDS)
 # And one of contacts, one of the share of applied forces, and two of pairs of shapes: that they
 # come no nearer than their margin, and that they part where they are nearer.
-CONTACT_FORCE, FORCE_SHARE, DISTANCE, PARTING = KINDS, KINDS + 1, KINDS + 2, KINDS + 3
-ALL_KINDS = KINDS + 4  # in number
+KINDS = JOINT_KINDS + 4
+CONTACT_FORCE, FORCE_SHARE, DISTANCE, PARTING = range(JOINT_KINDS, KINDS)
 
 # What may bound the acceleration of a joint.
 REASONS = 'acceleration', 'velocity', 'position'
@@ -93,17 +93,17 @@ _SOFTNESS = tuple((kind.softness, kind.softness_below_effort) for kind in _KINDS
 _BELOW_EFFORT = tuple(kind.softness != kind.softness_below_effort for kind in _KINDS)
 _TOLD, _LASTS, _ALWAYS = (
     tuple(getattr(kind, column) for kind in _KINDS) for column in ('told', 'lasts', 'always'))
-RESTING_KINDS = tuple(k for k in range(KINDS) if _KINDS[k].rests)
+RESTING_KINDS = tuple(k for k in range(JOINT_KINDS) if _KINDS[k].rests)
 # Those that bound neither a joint's effort nor its acceleration, which are many and tested at once.
 OTHER_KINDS = tuple(
-    k for k in range(ALL_KINDS) if _QUANTITY[k] not in (JOINT_FORCE, JOINT_ACCELERATION))
+    k for k in range(KINDS) if _QUANTITY[k] not in (JOINT_FORCE, JOINT_ACCELERATION))
 
 
 def check_kinds(table=None):
     """Raise a ControlError unless each kind of limits, and none but these, has its quantity."""
     table = KIND_TABLE if table is None else table
-    wrong = [kind for kind in {*range(ALL_KINDS), *table}
-             if not 0 <= kind < ALL_KINDS or kind not in table
+    wrong = [kind for kind in {*range(KINDS), *table}
+             if not 0 <= kind < KINDS or kind not in table
              or table[kind].quantity not in QUANTITIES]
     if wrong:
         raise ControlError(f'Kinds of limits {wrong} have no known quantity.', value=table,

@@ -14,7 +14,7 @@ from opspace_control.control.limits.kinds import (
     CONTACT_FORCE,
     DISTANCE,
     FORCE_SHARE,
-    KINDS,
+    JOINT_KINDS,
     PARTING,
     check_kinds,
 )
@@ -141,7 +141,7 @@ class LimitData:
 
 def _counts(dofs, contacts, near):
     """Return how many bounds of each kind have a number, in the order of `bound_number`."""
-    return dict.fromkeys(range(KINDS), dofs) | {
+    return dict.fromkeys(range(JOINT_KINDS), dofs) | {
         CONTACT_FORCE: contacts, FORCE_SHARE: 1, DISTANCE: near, PARTING: near}
 
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.limits.kinds import ACCELERATION, KINDS, POSITION, VELOCITY
+from opspace_control.control.limits.kinds import ACCELERATION, JOINT_KINDS, POSITION, VELOCITY
 from opspace_control.dynamics.braking import braking_speed
 from opspace_control.model.nodes import ACTIVE
 
@@ -37,11 +37,11 @@ LIMIT = np.dtype([
     ('gravity_braking', np.float64),  # that with which it can be braked, N·m/s² or N/s²
     ('gravity_near', np.bool_),       # whether it is nearly at its limit
     ('determined', np.bool_),         # whether the motion alone determines its effort
-    # By kind of limit, KINDS of them:
-    ('active_side', np.int64, (KINDS,)),  # 1, -1: against the upper bound, the lower one; 0: none
-    ('side', np.int64, (KINDS,)),     # at which it was pressed last
+    # By kind of limit, JOINT_KINDS of them; 1, -1: against the upper bound, the lower one; 0: none
+    ('active_side', np.int64, (JOINT_KINDS,)),
+    ('side', np.int64, (JOINT_KINDS,)),     # at which it was pressed last
     # From 0 to 1: singular directions do without a joint at rest at its limit.
-    ('resting_share', np.float64, (KINDS,)),
+    ('resting_share', np.float64, (JOINT_KINDS,)),
 ], align=True)
 
 # Beyond a limit of position a joint returns at this part of its ordinary speed, or slower.

@@ -4,20 +4,20 @@
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.limits.bounds import (
-    any_effort_passes,
-    any_motion_passes,
-    any_other_passes,
+    any_effort_violated,
+    any_motion_violated,
+    any_other_violated,
     bound_number,
     count_bounds,
-    is_passed,
     is_there,
+    is_violated,
 )
 from opspace_control.control.limits.contact_forces import add_internal, write_direction
 from opspace_control.control.limits.kinds import (
-    ALL_KINDS,
     FORCE_SHARE,
     JOINT_ACCELERATION,
     JOINT_FORCE,
+    KINDS,
     RESTING_KINDS,
     has_all_rows,
     quantity_of,
@@ -95,17 +95,17 @@ def add_active(data, count):
     these forces: `add_share_row`.
     """
     index, active = data.scratch.bounded.bound_rows.index, data.memory.bound_active
-    for kind in range(ALL_KINDS):
+    for kind in range(KINDS):
+        always = has_all_rows(kind)
         for k in range(count_bounds(data, kind) if kind != FORCE_SHARE else 0):
             number = bound_number(data, kind, k)
-            if index[number] < 0 and (active[number] != 0 or has_all_rows(kind)) and is_there(
-                    data, kind, k):
+            if index[number] < 0 and (active[number] != 0 or always) and is_there(data, kind, k):
                 count = add_row(data, count, k, kind)
     return count
 
 
 @inlined
-def may_pass(kind, efforts, motion, other):
+def may_be_violated(kind, efforts, motion, other):
     """Return of bounds of efforts, of joints' accelerations and of all else what a kind is of."""
     quantity = quantity_of(kind)
     if quantity == JOINT_FORCE:
@@ -116,38 +116,38 @@ def may_pass(kind, efforts, motion, other):
 @rare
 def add_violated(data, count, a, tau):
     """
-    Add the rows of all bounds that are passed and have none yet; return how many there are.
+    Add the rows of all bounds that are violated and have none yet; return how many there are.
 
     ``a`` and ``tau`` (nv,) are accelerations and joint forces.
     """
     index = data.scratch.bounded.bound_rows.index
     efforts, motion, other = (
-        any_effort_passes(data, tau), any_motion_passes(data, a), any_other_passes(data, a))
+        any_effort_violated(data, tau), any_motion_violated(data, a), any_other_violated(data, a))
     if not (efforts or motion or other):
         return count
-    for kind in range(ALL_KINDS):
-        if may_pass(kind, efforts, motion, other):
+    for kind in range(KINDS):
+        if may_be_violated(kind, efforts, motion, other):
             x = tau if quantity_of(kind) == JOINT_FORCE else a
             for k in range(count_bounds(data, kind)):
-                if index[bound_number(data, kind, k)] < 0 and is_passed(data, kind, k, x):
+                if index[bound_number(data, kind, k)] < 0 and is_violated(data, kind, k, x):
                     count = add_row(data, count, k, kind)
     return count
 
 
 @rare
-def add_first(data, count, reducible, passed, tau):
+def add_first(data, count, reducible, violated, tau):
     """
     Add the rows that the first solution has beside those of joints at rest; return the count.
 
     They are those of active bounds, and of the share of forces that are ``reducible``. Where there
-    is none that solution would be about the motion without bounds. If it has ``passed`` some, their
-    rows are added at once: ``a_task`` and the contact forces are of this motion, and ``tau`` (nv,)
-    is 0.
+    is none that solution would be about the motion without bounds. If that has ``violated`` some,
+    their rows are added at once: ``a_task`` and the contact forces are of this motion, and ``tau``
+    (nv,) is 0.
     """
     begin, count = count, add_active(data, count)
     if reducible:
         count = add_share_row(data, count)
-    if count == begin and passed:
+    if count == begin and violated:
         count = add_violated(data, count, data.results.a_task, tau)
     return count
 

@@ -1,12 +1,13 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The prioritised problem of a cycle, solved where the motion without bounds passes a limit.
+The prioritised problem of a cycle, solved where the motion without bounds violates a limit.
 
 Rows of bounds are generated as needed: first those of joints at rest at their limits, those that
 were active in the last cycle, and that of the share of applied forces, or where there are none,
-those that the motion without bounds passes; then all that a solution passes. Rows are only added,
-so the iteration ends. References of motion and efforts are in doc/explanation/developer_notes.md.
+those that the motion without bounds violates; then all that a solution violates. Rows are only
+added, so the iteration ends. References of motion and efforts are in
+doc/explanation/developer_notes.md.
 """
 
 from opspace_control.compiled import inlined, rare
@@ -15,8 +16,8 @@ from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WA
 from opspace_control.control.limits.bounds import (
     any_active,
     any_active_counts,
-    any_motion_passes,
-    any_other_passes,
+    any_motion_violated,
+    any_other_violated,
 )
 from opspace_control.control.limits.contact_forces import decide_forces, exert_internal
 from opspace_control.control.problem.applied_forces import find_reducible_forces
@@ -119,7 +120,7 @@ def solve_nominal_problem(data, count, t):
 
 
 @rare
-def solve_bounded_problem(data, needed, passed, tau):
+def solve_bounded_problem(data, needed, violated, tau):
     """
     Solve the problem of bounds and tasks; write forces of the stack and of bounds.
 
@@ -127,8 +128,8 @@ def solve_bounded_problem(data, needed, passed, tau):
     Returns whether it is.
 
     ``FORCE`` and ``REACTION`` are relative to q̈_ref then. ``a_task`` (nv,) receives how active
-    joints accelerate; where bounds are ``passed`` without the problem it has the acceleration that
-    does, and ``tau`` (nv,) is 0. Else tau is scratch. Effort limits take part where
+    joints accelerate; where bounds are ``violated`` without the problem it has the acceleration
+    that does, and ``tau`` (nv,) is 0. Else tau is scratch. Effort limits take part where
     `LIMIT.determined`.
     """
     cycle, robot, bounded = data.cycle, data.robot, data.scratch.bounded
@@ -146,7 +147,7 @@ def solve_bounded_problem(data, needed, passed, tau):
     if cycle.stiffened:
         stiffen(data, count, t)
     count = add_first(
-        data, count, reducible, passed and not (evaluated or cycle.singular_active), tau)
+        data, count, reducible, violated and not (evaluated or cycle.singular_active), tau)
     while True:
         evaluated = evaluated or evaluate_for_rows(data, count)
         if count > 0 or cycle.stiffened:
@@ -210,13 +211,13 @@ def respond_to_stack(data):
 
 
 @rare
-def resolve_bounded(data, needed, passed, tau):
+def resolve_bounded(data, needed, violated, tau):
     """
     Solve the problem with bounds; for parameters and result see `solve_bounded_problem`.
 
     Afterwards ``FORCE`` and ``REACTION`` are relative to q̈_null, complete but for grips.
     """
-    if not solve_bounded_problem(data, needed, passed, tau):
+    if not solve_bounded_problem(data, needed, violated, tau):
         return False
     if data.demand.constraints.size > 0 and not (
             data.cycle.has_passive or data.cycle.forces_decided):
@@ -244,7 +245,7 @@ def exert_bounds(data, tau):
 
 @rare
 def resolve_within_efforts(data, tau):
-    """Solve the problem where efforts alone pass limits; `move_joints_by_forces` follows anew."""
+    """Solve the problem where efforts alone violate limits; `move_joints_by_forces` follows."""
     restore_loads(data.robot.nodes, data.robot.states, data.cycle.gravity[:], data.v,
                   data.results.a_null)
     resolve_bounded(data, True, False, tau)
@@ -260,7 +261,7 @@ def resolve_within_bounds(data, any_resting, tau):
     if data.cycle.forces_decided:
         decide_forces(data, 0, False)
     a = data.results.a_task  # efforts are not known yet
-    motion, other = any_motion_passes(data, a), any_other_passes(data, a)
+    motion, other = any_motion_violated(data, a), any_other_violated(data, a)
     active = any_active(data)
     needed = motion or other or (active and any_active_counts(data))
     if any_resting or needed:

@@ -15,7 +15,7 @@ from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bounds import ROUNDING, bound_number, unit_of
 from opspace_control.control.limits.kinds import (
     EFFORT,
-    KINDS,
+    JOINT_KINDS,
     PARTING,
     depends_on_effort,
     softness_of,
@@ -156,17 +156,17 @@ def record_active_sides(data, count):
     """Record the bounds that joints are pressed against in the nominal problem, of so many rows."""
     limits, bound_rows = data.bounds.joints, data.scratch.bounded.bound_rows
     for k in range(limits.size):
-        for kind in range(KINDS):
+        for kind in range(JOINT_KINDS):
             limits[k].active_side[kind] = 0
     for w in range(count):
-        if bound_rows.kind[w] < KINDS:
+        if bound_rows.kind[w] < JOINT_KINDS:
             limits[bound_rows.dof[w]].active_side[bound_rows.kind[w]] = side_of(
                 data.scratch.bounded.problem, w, math.inf)
 
 
 @rare
 def forget_active(data):
-    """Record that no bound is active, for the motion without bounds passes none."""
+    """Record that no bound is active, for the motion without bounds violates none."""
     record_active(data, 0)
     record_active_sides(data, 0)
 

@@ -35,7 +35,7 @@ from opspace_control.spatial.dense import add_scaled
 # multiplier counted by the most that it can do to the row: rounding leaves some 1e-15 of them. With
 # multipliers of rows that contradict each other that is more than the motion's part, but rounding
 # goes by it: with this part of ``√G_rr |q̈ − q̈_ref|_A`` and 1e-14 of the terms, five of 2,000 random
-# problems skip a level instead of one, and bounds are passed by no less.
+# problems skip a level instead of one, and bounds are violated by no less.
 VIOLATED = 1e-12
 
 
@@ -94,14 +94,14 @@ def restore_signs(program, rows, active, count, several):
 
 @inlined
 def violation(program, y, size, r):
-    """Return by how much a value passes a bound of its row, 0 if that may be rounding."""
+    """Return by how much a value violates a bound of its row, 0 if that may be rounding."""
     lower, upper = program.lower[r], program.upper[r]
     if lower <= y[r] <= upper:
         return 0.0
     bound = upper if y[r] > upper else lower
     terms = abs(program.free[r]) + abs(bound) + unit_of_row(program.G, r) * size
-    passed = abs(y[r] - bound)
-    return passed if passed > VIOLATED * terms else 0.0
+    excess = abs(y[r] - bound)
+    return excess if excess > VIOLATED * terms else 0.0
 
 
 @rare
@@ -120,13 +120,13 @@ def find_values(program, rows, active, count, y):
 @rare
 def most_violated(program, rows, active, size, y):
     """Return the most violated inactive row, or -1."""
-    worst, per, found = 0.0, 1.0, -1  # by ``passed² / mobility``
+    worst, per, found = 0.0, 1.0, -1  # by ``excess² / mobility``
     for r in range(rows):
         if active.state[r] != INACTIVE:
             continue
-        passed = violation(program, y, size, r)
-        if passed > 0.0:
-            mobility, square = max(program.G[r, r] + program.softness[r], 0.0), passed * passed
+        excess = violation(program, y, size, r)
+        if excess > 0.0:
+            mobility, square = max(program.G[r, r] + program.softness[r], 0.0), excess * excess
             if square * per > worst * mobility:
                 worst, per, found = square, mobility, r
     return found

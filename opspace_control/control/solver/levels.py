@@ -82,7 +82,7 @@ def any_refused(active, last):
 @rare
 def contradicts(program, active, first, last, f_y):
     """
-    Return whether a refused row above a level passes its bound by more than is uncertain.
+    Return whether a refused row above a level violates its bound by more than is uncertain.
 
     What the levels above attain keeps all of their bounds. So a row that counts as a combination of
     active ones, and cannot be kept with them, is at its bound but for what they leave of it: the
@@ -92,8 +92,8 @@ def contradicts(program, active, first, last, f_y):
         return False
     uncertain = math.sqrt(program.dependent) * motion_of(program, last, f_y)
     for r in range(first):
-        passed = max(program.lower[r] - f_y[1, r], f_y[1, r] - program.upper[r])
-        if active[r] == REFUSED and passed > uncertain * unit_of_row(program.G, r):
+        excess = max(program.lower[r] - f_y[1, r], f_y[1, r] - program.upper[r])
+        if active[r] == REFUSED and excess > uncertain * unit_of_row(program.G, r):
             return True
     return False
 

@@ -19,8 +19,8 @@ from opspace_control.spatial.dense import dot_product
 
 # What is left of a row is rounding up to this part of the terms that it is the difference of. Of
 # levels that equality rows leave nothing of, it is 1e-12 of them at most, of all others more. Were
-# it not, a bound on a joint's acceleration of a Talos that stands would be passed by 5e-3 rad/s².
-# From 1e-13 to 1e-11 the same levels are skipped, and bounds are passed by no more.
+# it not, a bound on a joint's acceleration of a Talos that stands would be violated by 5e-3 rad/s².
+# From 1e-13 to 1e-11 the same levels are skipped, and bounds are violated by no more.
 _NOISE = 1e-12
 # The terms are computed only where less than this part is left: they are seldom so much larger.
 _DOUBTFUL = 1e-3
