@@ -88,7 +88,8 @@ class TestForces:
         shapes = demo_robot('dual_arm').collision().model(model)
         for capacity in (1, 256):
             controller = OperationalSpaceController(
-                model, (), PostureTask(**DAMPING), limits=JointLimits(model, **FREE), effort_limits=np.inf,
+                model, (), PostureTask(**DAMPING), effort_limits=np.inf,
+                limits=JointLimits(model, **FREE),
                 distances=DistanceLimits(shapes, capacity=capacity, repulsion=1e-4))
             controller.compute_torque(bent(model))
             references.append(controller.posture_acceleration)
