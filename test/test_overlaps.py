@@ -20,6 +20,8 @@ from opspace_control import (
 )
 from opspace_control.cli.robots import demo_robot
 from opspace_control.collision.distance import NEAR_PAIR
+from opspace_control.control.limits.kinds import PARTING
+from opspace_control.control.solver.program import LASTING
 
 ZONE = 0.03
 # A link turns about z, its shape is at x = 1 m.
@@ -170,6 +172,33 @@ def test_an_arm_rests_whose_shapes_are_to_part_in_opposite_directions():
         'disc', None, 'cylinder', [0.4, 0.1], [0.13, 0.49, 1.28], axes))
     efforts = [tau.copy() for _, tau in moved(controller, state, 4000)]
     assert largest_steps(efforts[3500:], controller.model).sum() < 0.05  # 9.9 as hard rows
+
+
+def test_efforts_do_not_depend_on_which_bounds_were_active():
+    """A wall is in both arms: what the bounds alone attain needs all rows of what overlaps."""
+    (one, state, _), (other, _, _) = (pierced(lambda hand: Shape(
+        'wall', None, 'box', [0.04, 1.5, 1.5], hand - 0.15 * np.eye(3)[0])) for _ in range(2))
+    most = 0.0
+    for now, tau in moved(one, state, 500):
+        memory = other._limits.memory
+        memory.bound_active[:] = memory.bound_state[:] = 0
+        after = other.compute_torque(RobotState(other.model, now.q, now.v), dt=1e-3)
+        most = max(most, (abs(after - tau) / one.model.effort_limits).max())
+    assert most < 1e-9  # 0.1 where rows came when the whole motion passed them
+
+
+def test_ways_to_part_are_soft_for_tasks_from_the_touch_on():
+    """Corners of one face, within its margin, fixed with 1e7 N the little by which they differ."""
+    softness = []
+    for distance in (0.0099, 0.008, 0.005, 0.002, 0.0, -0.02):
+        _, _, controller = turning(0.3, -distance, speed=-0.1)
+        problem, rows = (getattr(controller._limits.scratch, name)
+                         for name in ('problem', 'bound_rows'))
+        (w,) = np.flatnonzero(rows.kind[:problem.first_rows[1]] == PARTING)
+        softness.append(problem.all_softness[LASTING, w] / rows.mobility[w])
+    assert (np.diff(softness[:5]) > 0.0).all()
+    assert softness[0] < 3e-7
+    np.testing.assert_allclose(softness[4:], 1e-4, rtol=1e-6)
 
 
 def test_hands_between_two_walls_rest():

@@ -14,6 +14,7 @@ from opspace_control.control.limits.bounds import (
 )
 from opspace_control.control.limits.contact_forces import add_internal, write_direction
 from opspace_control.control.limits.kinds import (
+    DISTANCE,
     FORCE_SHARE,
     JOINT_ACCELERATION,
     JOINT_FORCE,
@@ -85,6 +86,17 @@ def begin_rows(data):
     return count
 
 
+@inlined
+def is_overlap(data, kind, k):
+    """
+    Return whether a bound is that shapes which overlap come no nearer; each problem has its row.
+
+    The level of the bounds trades ways to part for each other, and would make a pair deeper that
+    the motion with tasks does not.
+    """
+    return kind == DISTANCE and data.robot.collision.near[k].distance < 0.0
+
+
 @rare
 def add_active(data, count):
     """
@@ -99,7 +111,8 @@ def add_active(data, count):
         always = has_all_rows(kind)
         for k in range(count_bounds(data, kind) if kind != FORCE_SHARE else 0):
             number = bound_number(data, kind, k)
-            if index[number] < 0 and (active[number] != 0 or always) and is_there(data, kind, k):
+            needed = active[number] != 0 or always or is_overlap(data, kind, k)
+            if index[number] < 0 and needed and is_there(data, kind, k):
                 count = add_row(data, count, k, kind)
     return count
 

@@ -9,7 +9,6 @@ Bounds are the first level of it: what they attain alone, the tasks below keep.
 import math
 
 from opspace_control.collision.cores import TOUCHING
-from opspace_control.collision.kept_pairs import overlap_share
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bounds import ROUNDING, bound_number, unit_of
@@ -34,11 +33,13 @@ LEAST_RESIDUAL = 0.5 ** PROXIMAL_STEPS
 # Softness with which shapes part that touch or overlap. Contradictory rows exert at most 1.64 times
 # the force that each takes alone then, 27 times with that of shapes that are at their margin.
 _OVERLAPPING = 8.0
-# With which such shapes part while tasks are solved, in parts of a row's mobility, from an overlap
-# of the zone of features on. Shapes of one link may have to part in nearly opposite directions. If
-# both kept what they attain as hard rows, they would fix the little by which these differ, with
-# 1e7 N. Of 128 random shapes in links 7 shake with 0, 3 with 1e-5, 1 with 1e-4 and with 1e-3; but
-# with 1e-3 two of the 54 that get out do not.
+# With which such shapes part while tasks are solved, in parts of a row's mobility; at the margin
+# with none, in between as the softness of their own level grows. Shapes of one link, or features of
+# a face within its margin, may have to part in nearly opposite directions. If both kept what they
+# attain as hard rows, they would fix the little by which these differ, with 1e7 N. Of 128 random
+# shapes in links 7 shake with 0, 3 with 1e-5, 1 with 1e-4 and with 1e-3; but with 1e-3 two of the
+# 54 that get out do not. In proportion to the way from the margin to the touch, forces of tasks
+# keep pairs within their margin there.
 _LASTING_SOFTNESS = 1e-4
 
 
@@ -66,10 +67,10 @@ def write_bound_softness(data, count):
         softness = softness_of(kind, effort_bounded)
         if kind == PARTING:
             margin, distance = data.cycle.distance_margin, near[bound_rows.dof[w]].distance
-            softness *= (_OVERLAPPING / softness) ** min(
+            least, softness = softness, softness * (_OVERLAPPING / softness) ** min(
                 (margin - distance) / max(margin, TOUCHING), 1.0)
             problem.all_softness[LASTING, w] = (
-                _LASTING_SOFTNESS * overlap_share(data.robot.collision, distance)
+                _LASTING_SOFTNESS * (softness - least) / (_OVERLAPPING - least)
                 * bound_rows.mobility[w])
             left = (1.0 + 1.0 / softness) ** -PROXIMAL_STEPS
             problem.bounds[0, w] += left / (1.0 - left) * (problem.bounds[0, w] - problem.free[w])
