@@ -318,13 +318,14 @@ def test_shapes_of_a_grasped_object_are_there_while_it_is_grasped(network, descr
 
     def is_shown():
         """Return whether the newest collision shapes that are shown have the crate."""
+        network.spin(0.2)  # what was sent before
+        del told[:]
         scene.robot.run(1.2)
         network.spin(0.2)
         shown = [marker for message in told for marker in message.markers
                  if marker.ns == SHAPES and marker.action == Marker.ADD]
-        del told[:]
         return any(marker.header.frame_id == 'l_hand' and marker.type == Marker.CUBE
-                   and marker.scale.z == 0.3 for marker in shown)
+                   and marker.scale.y == 0.4 for marker in shown)
 
     def height():
         return min((physics.frame_pose(hand)[:3] - place)[2] for hand in ('l_hand', 'r_hand'))
