@@ -39,7 +39,8 @@ def entries():
     def bound(kernel, *arguments):
         function = bind(kernel, *arguments)
         enter = noted(kernel, function)
-        enter.take, enter.repeat = function.take, noted(kernel, function.repeat)
+        enter.take, enter.connect = function.take, function.connect
+        enter.repeat = noted(kernel, function.repeat)
         return enter
 
     with mock.patch.object(Kernel, 'bind', bound), mock.patch.object(

@@ -135,12 +135,21 @@ def called(function):
     return Compiled(function, 'called')
 
 
+def shared(function):
+    """
+    Compile a part of a kernel that several places use to one function in all cases.
+
+    LLVM copies others to where they are called as it likes. A cycle that finds its code in no cache
+    loads and decodes each copy, so one of a few hundred bytes costs more than some calls.
+    """
+    return Compiled(function, 'shared')
+
+
 def rare(function):
     """
     Compile a part of a kernel that is not needed in most cycles, in half the time.
 
-    LLVM neither copies it to where it is called, as it does with others as it likes, nor unrolls
-    its loops.
+    LLVM neither copies it to where it is called nor unrolls its loops.
     """
     return Compiled(function, 'rare')
 

@@ -19,7 +19,7 @@ from native_programs import link_library
 import opspace_control
 from opspace_control import library
 from opspace_control.compilation import __main__ as compilation
-from opspace_control.compilation import build, targets
+from opspace_control.compilation import build, jit, targets
 from opspace_control.compiled import Kernel
 from opspace_control.safety.accepted_state import (
     ACCEPTED,
@@ -156,6 +156,34 @@ class TestCall:
             tau[:] = 9.0
             assert bound(dt) == 2
             assert tau.tolist() == wanted
+
+    @pytest.mark.parametrize('bind', [bound_efforts.bind, lambda *arguments: jit.bound(
+        bound_efforts.dispatcher, arguments)], ids=['library', 'jit'])
+    def test_copies_before_and_after_a_call(self, bind):
+        """What precedes the memory that is connected, and what follows it, stays."""
+        tau, given, results = np.zeros(2), np.array([1.0, 9.0, 9.0, 1.0]), np.full(4, 7.0)
+        bound = bind(self.guards(), 0.0, tau)
+        bound.take(0.5)
+        bound.repeat()
+        assert tau.tolist() == [0.0, 0.0]  # nothing is copied yet
+        for pair, target, source in ((0, tau, given[1:3]), (1, results[1:3], tau)):
+            bound.connect(pair, *map(library.address, (target, source)), 16)
+        for wanted in ([0.5, 1.0], [1.0, 2.0]):
+            bound.repeat()
+            assert results.tolist() == [7.0, *wanted, 7.0]
+            assert given.tolist() == [1.0, 9.0, 9.0, 1.0]
+        bound.connect(0, 0, 0, 0)
+        tau[:] = 0.0
+        bound.repeat()
+        assert results.tolist() == [7.0, 0.5, 1.0, 7.0]
+
+    def test_a_call_from_python_does_not_leak(self):
+        bound = bound_efforts.bind(self.guards(), 0.0, np.full(2, 2.0))
+        before = sys.getrefcount(None), sys.getrefcount(0)
+        for _ in range(1000):
+            bound.repeat()
+        assert abs(sys.getrefcount(None) - before[0]) < 100
+        assert abs(sys.getrefcount(0) - before[1]) < 100
 
     def test_keeps_the_arrays_that_are_bound(self):
         bound = bound_efforts.bind(self.guards(), 0.0, np.full(2, 2.0))

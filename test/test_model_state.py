@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """States are copied and checked; what is refused changes nothing."""
 
+import copy
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from robots import chain
 
+from opspace_control import library
 from opspace_control.errors import StateError
 from opspace_control.model import KinematicTree, RobotState
 
@@ -113,3 +115,12 @@ def test_accepted_is_finite_and_finite_is_accepted(q):
     else:
         with pytest.raises(StateError):
             RobotState(ARM, q, [0, 0])
+
+
+def test_a_copy_has_memory_of_its_own():
+    state = RobotState(ARM, [1, 2], [3, 4])
+    other = copy.copy(state)
+    state.update([0, 0], [0, 0])
+    assert other.model is ARM
+    assert other.values.tolist() == [1, 2, 3, 4]
+    assert other.address == library.address(other.values) != state.address

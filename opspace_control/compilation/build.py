@@ -18,7 +18,7 @@ from numba import __version__, config, typeof, types, version_info
 from opspace_control import library
 from opspace_control.compilation.compilers import is_supported
 from opspace_control.compilation.jit import OPTIONS
-from opspace_control.compilation.objects import compile_object, text_object
+from opspace_control.compilation.objects import caller_object, compile_object, text_object
 from opspace_control.compilation.replacements import replaced
 from opspace_control.compilation.samples import use_kernels
 from opspace_control.compilation.targets import target
@@ -44,7 +44,7 @@ def build(native=False):
         config.CPU_NAME, config.CPU_FEATURES = processors, ''
     start, path, kernels = time.perf_counter(), library.library_path(), jobs()
     with tempfile.TemporaryDirectory() as folder:
-        objects = [Path(folder, f'{k}.o') for k in range(len(kernels) + 2)]
+        objects = [Path(folder, f'{k}.o') for k in range(len(kernels) + 3)]
         for count, _ in enumerate(_compiled(kernels, objects), 1):
             print(f'Compiling kernels: {count} of {len(kernels)}, '
                   f'{time.perf_counter() - start:.0f} s',
@@ -52,6 +52,7 @@ def build(native=False):
         for at, name, text in ((-2, 'opspace_processor', ' '.join(sorted(features))),
                                (-1, 'opspace_sources', library.sources_digest())):
             objects[at].write_bytes(text_object(name, text))
+        objects[-3].write_bytes(caller_object(library.CALLER, library.PYTHON_API))
         made = path.with_name(f'new-{path.name}.{os.getpid()}')  # beside it, to be there at once
         link(objects, made)
     for old in path.parent.glob('kernels-*'):
@@ -100,9 +101,16 @@ def jobs():
         symbol = library.symbol(kernel.name, kinds)
         found[symbol] = SimpleNamespace(function=kernel.__wrapped__, symbol=symbol, kinds=tuple(
             _writable(typeof(each)) for each in arguments))
-        return lambda _table: 0, table, places
+        return (lambda _table: 0), table, places
 
-    with replaced(Kernel, 'find', find), replaced(library, 'is_there', lambda: True):
+    def bound(*_):
+        def call(*_numbers):
+            return 0
+        call.take = call.repeat = call.connect = call
+        return call
+
+    with (replaced(Kernel, 'find', find), replaced(library, 'bound', bound),
+          replaced(library, 'is_there', lambda: True)):
         use_kernels()
     # The long ones first, after the one that most parts are of.
     first = 'control_cycle', 'limited_cycle'

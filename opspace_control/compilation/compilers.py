@@ -71,15 +71,30 @@ class PartLowering(KernelLowering):
         pass
 
 
-class RareLower(LeanLower):
-    """Lowering of functions that run rarely: optimised for size, not inlined."""
+class SharedLower(LeanLower):
+    """Lowering of functions that several places use: LLVM does not copy them to these."""
+
+    _attributes = 'noinline',
 
     def lower_normal_function(self, fndesc):
         """Generate the code and set the attributes, except where Numba inlines it."""
         super().lower_normal_function(fndesc)
         if not fndesc.inline:
-            self.function.attributes.add('noinline')
-            self.function.attributes.add('optsize')
+            for each in self._attributes:
+                self.function.attributes.add(each)
+
+
+class RareLower(SharedLower):
+    """Lowering of functions that run rarely: for size, and away from where they are called."""
+
+    _attributes = 'noinline', 'optsize', 'cold'
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class SharedLowering(PartLowering):
+    """`PartLowering` of functions that several places use."""
+
+    _name, _lower = 'shared_lowering', SharedLower
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -135,6 +150,12 @@ class PartCompiler(CompilerBase):
         return [_passes(self.state, self._lowering, _UNUSED_PASSES)]
 
 
+class SharedPartCompiler(PartCompiler):
+    """Compiler of parts that several places use."""
+
+    _lowering = SharedLowering
+
+
 class RarePartCompiler(PartCompiler):
     """Compiler of parts that run rarely."""
 
@@ -149,11 +170,11 @@ def is_supported(version):
 
 def compilers_for(version):
     """
-    Return the compilers of kernels, of their parts, and of parts that run rarely.
+    Return the compilers of kernels, of their parts, of shared parts, and of rare ones.
 
     For unsupported versions (major, minor) Numba's own, with equivalent code and five times the
     compilation time.
     """
     if is_supported(version):
-        return KernelCompiler, PartCompiler, RarePartCompiler
-    return Compiler, Compiler, Compiler
+        return KernelCompiler, PartCompiler, SharedPartCompiler, RarePartCompiler
+    return (Compiler,) * 4

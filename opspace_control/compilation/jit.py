@@ -3,6 +3,7 @@
 """Compilation of functions by Numba, and the cache of their machine code."""
 
 import contextlib
+import ctypes
 import fcntl
 import os
 import time
@@ -19,7 +20,7 @@ from opspace_control.library import sources_digest
 # no heap block for each of its arrays.
 OPTIONS = {'fastmath': FAST_MATH, 'error_model': 'numpy', '_nrt': False}
 
-_KERNELS, _PARTS, _RARE_PARTS = compilers_for(version_info.short)
+_KERNELS, _PARTS, _SHARED_PARTS, _RARE_PARTS = compilers_for(version_info.short)
 
 # Options of functions that Python does not call.
 _PART = {'pipeline_class': _PARTS, 'no_cpython_wrapper': True, 'no_cfunc_wrapper': True,
@@ -94,13 +95,22 @@ def inlined(function):
 
 def called(function):
     """Return the dispatcher of `compiled.called`."""
-    # Without the option Numba hands on that of the function which is the first to use it.
-    return _once(njit(forceinline=False, **_PART)(function))
+    return _uninlined(function, _PARTS)
+
+
+def shared(function):
+    """Return the dispatcher of `compiled.shared`."""
+    return _uninlined(function, _SHARED_PARTS)
 
 
 def rare(function):
     """Return the dispatcher of `compiled.rare`."""
-    return _once(njit(forceinline=False, **{**_PART, 'pipeline_class': _RARE_PARTS})(function))
+    return _uninlined(function, _RARE_PARTS)
+
+
+def _uninlined(function, compiler):
+    # Without the option Numba hands on that of the function which is the first to use it.
+    return _once(njit(forceinline=False, **{**_PART, 'pipeline_class': compiler})(function))
 
 
 def _once(dispatcher):
@@ -115,25 +125,31 @@ def bound(compiled, arguments):
     """
     Compile for these arguments; return a function of the numbers among them.
 
-    It calls the machine code's own entry, which skips Numba's look-up of argument types; ``take``
-    and ``repeat`` are those of `library.bound`.
+    It calls the machine code's own entry, which skips Numba's look-up of argument types; ``take``,
+    ``repeat`` and ``connect`` are those of `library.bound`.
     """
     signature = tuple(typeof(argument) for argument in arguments)
     compiled.compile(signature)
     entry = compiled.overloads[signature].entry_point
-    given = list(arguments)
+    given, copied = list(arguments), [(0, 0, 0), (0, 0, 0)]
     places = [k for k, argument in enumerate(arguments) if isinstance(argument, float)]
 
     def take(*numbers):
         for place, number in zip(places, numbers, strict=True):
             given[place] = number
 
+    def connect(pair, *target_source_size):
+        copied[pair] = target_source_size
+
     def repeat():
-        return entry(*given)
+        ctypes.memmove(*copied[0])
+        result = entry(*given)
+        ctypes.memmove(*copied[1])
+        return result
 
     def call(*numbers):
         take(*numbers)
         return repeat()
 
-    call.take, call.repeat = take, repeat
+    call.take, call.repeat, call.connect = take, repeat, connect
     return call

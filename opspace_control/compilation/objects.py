@@ -4,7 +4,7 @@
 
 from llvmlite import binding
 from llvmlite import ir as llvm
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.compiler import Flags
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
@@ -38,12 +38,16 @@ class ObjectLibrary(KernelLibrary):
 
     symbol = object_code = None
 
-    def _generate(self):
+    def _optimize_final_module(self):
+        """Optimise the code for its only public function."""
         module = self._final_module
         for each in (*module.functions, *module.global_variables):
             if not each.is_declaration and each.name != self.symbol:
                 each.linkage = 'internal'
-        self.object_code = object_code(module)
+        super()._optimize_final_module()
+
+    def _generate(self):
+        self.object_code = object_code(self._final_module)
         self._finalized = True
 
 
@@ -64,12 +68,53 @@ def text_object(name, text):
     return object_code(binding.parse_assembly(str(module)))
 
 
+def caller_object(name, api_name):
+    """
+    Return an object file with the function ``name``, which calls any function of a table.
+
+    Python calls it as one of its own, of a capsule with the address of eight numbers: addresses of
+    the function and of the table, then target, source and size in bytes of what is copied before
+    the call, and of what is copied after it. The addresses of PyCapsule_GetPointer and
+    PyLong_FromLongLong are to be written to the variable ``api_name``: the library does not depend
+    on Python.
+    """
+    module = llvm.Module()
+    module.triple = binding.get_default_triple()
+    pointer, pointers = INDEX.as_pointer(), llvm.ArrayType(INDEX.as_pointer(), 2)
+    api = llvm.GlobalVariable(module, pointers, api_name)
+    api.initializer = llvm.Constant(pointers, None)
+    function = llvm.Function(module, llvm.FunctionType(pointer, [pointer, pointer]), name)
+    builder = llvm.IRBuilder(function.append_basic_block())
+
+    def number(numbers, k, kind):
+        place = builder.gep(builder.bitcast(numbers, kind.as_pointer()), [INDEX(k)])
+        return builder.load(place)
+
+    def copy(first):
+        cgutils.raw_memcpy(builder, *(number(numbers, first + k, pointer) for k in range(2)),
+                           number(numbers, first + 2, INDEX), 1)
+
+    get, make = (number(api, k, llvm.FunctionType(pointer, kinds).as_pointer())
+                 for k, kinds in enumerate(([pointer, pointer], [_RESULT])))
+    numbers = builder.call(get, [function.args[0], pointer(None)])
+    copy(2)
+    called = number(numbers, 0, llvm.FunctionType(_RESULT, [pointer]).as_pointer())
+    result = builder.call(called, [number(numbers, 1, pointer)])
+    copy(5)
+    builder.ret(builder.call(make, [result]))
+    return object_code(binding.parse_assembly(str(module)))
+
+
 class ObjectLower(LeanLower):
     """Lowering of a kernel that a table of arguments is given to."""
 
+    def lower_normal_function(self, fndesc):
+        """Generate the code; inlined into the function of the table it would be another one."""
+        super().lower_normal_function(fndesc)
+        self.function.attributes.add('noinline')
+
     def create_cpython_wrapper(self, release_gil=False):
         """Add the function of the table; Python is not called."""
-        self.function.attributes.add('noinline')  # inlined it would be optimised in another way
         add_shim(self, self.library.symbol)
 
 
@@ -133,10 +178,10 @@ class _Table:
     def _next(self, kind=INDEX):
         address = self._builder.gep(self._pointer, [INDEX(self._place)])
         self._place += 1
-        # The same instruction as another load, but one for which LLVM does not compare hundreds of
-        # arguments on the stack with each other, to store several at once: half of its time.
-        return self._builder.load_atomic(
-            self._builder.bitcast(address, kind.as_pointer()), 'monotonic', 8)
+        number = self._builder.load(self._builder.bitcast(address, kind.as_pointer()))
+        # Nothing writes to the table meanwhile: LLVM may load where a number is needed.
+        number.set_metadata('invariant.load', self._builder.module.add_metadata([]))
+        return number
 
     def argument(self, kind):
         """Return the next argument, of a type of Numba."""

@@ -42,6 +42,7 @@ from opspace_control.control.storage import Arguments, make_storage
 from opspace_control.dynamics.passive_forces import PassiveForces
 from opspace_control.dynamics.preparation import check_state, check_time
 from opspace_control.errors import ControlError
+from opspace_control.library import address
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
 from opspace_control.tasks.joint import JointTask, bind_joints
 from opspace_control.tasks.pose import PoseTask
@@ -182,8 +183,6 @@ class OperationalSpaceController(ControllerState):
         self._values, self._tau = np.zeros(model.nq + model.nv), np.zeros(model.nv)
         self._q, self._v = self._values[:model.nq], self._values[model.nq:]
         self._q[:] = model.neutral()
-        # Those of the last cycle, which have been checked; at first none that a user could give.
-        self._state = self._out = self._dt = object()
 
     def compute_torque(self, state, out=None, *, dt=1e-3):
         """
@@ -208,34 +207,29 @@ class OperationalSpaceController(ControllerState):
             N·m or N, in the order of ``model.dof_names``; exactly 0.0 at passive and locked joints.
 
         """
-        if state is not self._state:
-            check_state(self.model, state, ControlError)
-            self._state, self._given = state, memoryview(state.values)
-        if out is None or out is not self._out:
-            out = self._out = result_for(self.model, out)
-            self._result = memoryview(out)
-        if dt is not self._dt or self._compute is None:
-            self._take_time(dt)
-        for task in self._planned:
-            task.plan_target(dt)
-        self._read[:] = self._given  # copied in a third of the time that arrays take
-        self._compute.repeat()
-        self._result[:] = self._written
-        return out
-
-    def _take_time(self, dt):
-        """Check the time of a cycle and keep it; bind the cycle before the first one."""
-        check_time(dt, ControlError)
         if self._compute is None:
             self.warm_up()
-        self._compute.take(dt)
-        self._dt = float(dt)  # the same object, unless it is no float
+        if state is not self._state:
+            check_state(self.model, state, ControlError)
+            self._compute.connect(0, self._read, state.address, self._values.nbytes)
+            self._state = state
+        if out is None or out is not self._out:
+            out = self._out = result_for(self.model, out)
+            self._compute.connect(1, address(out), self._written, out.nbytes)
+        if dt is not self._dt:
+            check_time(dt, ControlError)
+            self._compute.take(dt)
+            self._dt = float(dt)  # the same object, unless it is no float
+        for task in self._planned:
+            task.plan_target(dt)
+        self._compute.repeat()
+        return out
 
     def warm_up(self):
         """Load the cycle, or compile it without a library, so that no cycle waits for it."""
         self._compute = self._kernel.bind(*self._arguments, 0.0, self._q, self._v, self._tau)
-        self._read, self._written = memoryview(self._values), memoryview(self._tau)
-        self._dt = object()  # none that has been taken
+        self._read, self._written = address(self._values), address(self._tau)
+        self._state = self._out = self._dt = object()  # none that the cycle was given
 
     def _find_planned(self):
         """Find the tasks whose goals travel: the others take no time of a cycle."""

@@ -10,7 +10,7 @@ each pair of points instead of one for each pair and joint.
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import inlined, shared
 from opspace_control.dynamics.data import OWN, nan_filled, new_points
 from opspace_control.dynamics.force_propagation import is_idle, is_propagated
 from opspace_control.model.nodes import WORLD, path_to_root
@@ -96,7 +96,7 @@ def _roots(parents, carried, support):
     return roots
 
 
-@inlined
+@shared
 def take_moments_about(p, Psi):
     """Move the moments of wrenches, by column, from the root link's origin to p."""
     for c in range(6):
@@ -138,7 +138,7 @@ def apart(c, d):
     return c.root != d.root and c.root >= 0 and d.root >= 0
 
 
-@inlined
+@shared
 def couple_trunks(carried, m, e, begin, end, coupling, into, first):
     """
     Add the contributions of trunks to the row of e, in its blocks with begin to end.

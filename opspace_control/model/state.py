@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from opspace_control.errors import StateError
+from opspace_control.library import address
 
 # A quaternion this near to unit norm is normalised; further away it is not an orientation.
 NORM_TOLERANCE = 1e-6
@@ -23,7 +24,8 @@ class RobotState:
     changes.
     """
 
-    __slots__ = ('_model', '_q', '_quaternions', '_v', '_view_of_q', '_view_of_v', 'values')
+    __slots__ = ('_model', '_q', '_quaternions', '_v', '_view_of_q', '_view_of_v', 'address',
+                 'values')
 
     model = property(lambda self: self._model, doc='The robot.')
     q = property(lambda self: self._view_of_q, doc='Positions (nq,), read-only.')
@@ -35,12 +37,16 @@ class RobotState:
         self._q, self._v = memory[:model.nq], memory[model.nq:]
         self.values = memory.view()  # q and v in one array, read-only
         self.values.flags.writeable = False
+        self.address = address(memory)  # of that array
         self._view_of_q, self._view_of_v = self.values[:model.nq], self.values[model.nq:]
         self._quaternions = tuple(slice(i, i + 4) for i in model.quaternions)
         self.update(q, v)
 
     def __repr__(self):
         return f'RobotState({self._model!r}, q={self._q}, v={self._v})'
+
+    def __reduce__(self):
+        return RobotState, (self._model, self._q, self._v)  # a copy has memory of its own
 
     @property
     def memory(self):

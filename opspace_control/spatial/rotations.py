@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import called, inlined, shared
 
 
 @inlined
@@ -43,7 +43,7 @@ def turn_by_quaternion(q, first, R):
                    + c * (1.0 - 2.0 * (x * x + y * y)))
 
 
-@inlined
+@shared
 def rotation_vector(R, out, first):
     """
     Write the rotation vector of ``R`` to ``out[first:first + 3]``, the short way round, in rad.

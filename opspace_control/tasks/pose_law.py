@@ -132,9 +132,8 @@ def demand_motion(task, first, limit):
         if square > limit * limit:
             nu = limit / math.sqrt(square)
     for r in range(first, first + 3):
-        if motion[r] != 0.0:
-            task.acceleration[r] += motion_share(task, r) * (
-                nu * kp[r] * error[r] + kd[r] * task.rate[r])
+        a = motion_share(task, r) * (nu * kp[r] * error[r] + kd[r] * task.rate[r])
+        task.acceleration[r] += a if motion[r] != 0.0 else 0.0
 
 
 @inlined

@@ -81,9 +81,7 @@ def row_activation(activation):
 
     The diagonal of Λ⁻¹ becomes larger by ``((1 − a) / a)²``.
     """
-    if activation <= 0.0:
-        return 0.0
-    if activation >= 1.0:
-        return 1.0
     rest = 1.0 - activation
-    return activation / math.sqrt(activation * activation + rest * rest)
+    if activation * rest > 0.0:
+        return activation / math.sqrt(activation * activation + rest * rest)
+    return activation

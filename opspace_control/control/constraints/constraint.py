@@ -39,7 +39,7 @@ class Constraint:
     """
 
     error = recorded('error', 'Constraint error of the last cycle, (6,), at `place`: m, and a '
-                     'rotation vector, rad.')
+                     'rotation vector, rad, 0 where no rotation is constrained.')
 
     def __init__(self, frame, other=None, *, name=None, axes=AXES, kp=0.0, kd=0.0):
         self.frame = frame

@@ -135,8 +135,11 @@ def demand_constraint(constraint, points, e, origin, states, responds, R_error, 
         error[r] = point.p[r] - point.other_p[r]
         if point.other.node < 0:
             error[r] += origin[r]
-    multiply_transpose(point.R, point.other_R, R_error)
-    rotation_vector(R_error, error, 3)
+    if constraint.selected[3] + constraint.selected[4] + constraint.selected[5] > 0.0:
+        multiply_transpose(point.R, point.other_R, R_error)
+        rotation_vector(R_error, error, 3)
+    else:
+        error[3] = error[4] = error[5] = 0.0
     for r in range(6):
         demand[r] = -constraint.kp * error[r] - constraint.kd * point.v[r] - point.a[r]
     project_rotation(point.axes[1], demand)

@@ -14,7 +14,7 @@ constraint forces, which are not unique where rows are redundant, need the pseud
 ``L_cc⁺ L_ct f`` is `solve_transposed` of the coordinates ``F_tᵀ f``.
 """
 
-from opspace_control.compiled import called, inlined
+from opspace_control.compiled import called, inlined, shared
 from opspace_control.control.constraints.passive_mobility import (
     extend_passive_factor,
     find_free_motions,
@@ -46,11 +46,11 @@ def moving_forces(stack, constrained, moving):
     Neither the environment nor unknown forces balance them. At constraints these are the reactions,
     and the forces exerted for passive joints.
     """
-    for r in range(moving.size):
-        balanced = stack[APPLIED, r] - stack[MOVING, r] + stack[REJECTING, r]
-        moving[r] = stack[FORCE, r] - balanced
-        if r < constrained:
-            moving[r] += stack[REACTION, r]
+    for r in range(0, moving.size, 6):
+        balanced = six(stack[APPLIED], r) - six(stack[MOVING], r) + six(stack[REJECTING], r)
+        put(moving, r, six(stack[FORCE], r) - balanced)
+    for r in range(0, constrained, 6):
+        put(moving, r, six(moving, r) + six(stack[REACTION], r))
 
 
 @inlined
@@ -87,16 +87,24 @@ def subtract_products(F, rows, W, free, carried, count, M):
     for e in range(count // 6, M.shape[0] // 6):
         for d in range(count // 6, e + 1):
             if not is_idle(carried[d]):
-                for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end):
-                    numbers = six(M[r], 6 * d)
+                for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end, 3):
+                    x, y, z = six(M[r], 6 * d), six(M[r + 1], 6 * d), six(M[r + 2], 6 * d)
                     for k in range(free):
-                        numbers = numbers - W[k, r] * six(W[k], 6 * d)
+                        numbers = six(W[k], 6 * d)
+                        x = x - W[k, r] * numbers
+                        y = y - W[k, r + 1] * numbers
+                        z = z - W[k, r + 2] * numbers
                     for k in range(rows):
-                        numbers = numbers - F[k, r] * six(F[k], 6 * d)
-                    put(M[r], 6 * d, numbers)
+                        numbers = six(F[k], 6 * d)
+                        x = x - F[k, r] * numbers
+                        y = y - F[k, r + 1] * numbers
+                        z = z - F[k, r + 2] * numbers
+                    put(M[r], 6 * d, x)
+                    put(M[r + 1], 6 * d, y)
+                    put(M[r + 2], 6 * d, z)
 
 
-@inlined
+@shared
 def subtract_by_coordinates(factor, carried, count, u, x):
     """Subtract ``M_tc y`` from x of tasks, y being constraint forces with the coordinates u."""
     for e in range(count // 6, x.size // 6):
@@ -107,14 +115,14 @@ def subtract_by_coordinates(factor, carried, count, u, x):
             put(x, 6 * e, numbers)
 
 
-@inlined
+@shared
 def sum_coordinates(factor, count, forces, u):
     """Write the coordinates ``F_tᵀ f`` of forces (k,), those of constraints left out."""
     for k in range(factor.sizes[0]):
         u[k] = dot_product(factor.F[k, count:], forces[count:], forces.size - count)
 
 
-@inlined
+@shared
 def constraint_reactions(factor, count, forces, u):
     """Write the first ``count`` forces: reactions to those of tasks by L or Q; u is scratch."""
     sum_coordinates(factor, count, forces, u)

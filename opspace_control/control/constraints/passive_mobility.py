@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import inlined, shared
 from opspace_control.dynamics.force_propagation import is_idle
-from opspace_control.spatial.dense import add_scaled, dot_product
+from opspace_control.spatial.dense import add_scaled
 from opspace_control.spatial.six import put, six
 
 # Part of a motion of passive joints that constraints leave, below which it is rounding: what
@@ -35,9 +35,9 @@ class PassiveMobility(NamedTuple):
     projection: np.ndarray = 'nv b'  # P, of points, then of trunks
     constrained: np.ndarray = 'c c'  # Q_cc, lower triangle; then with Γ of `regularise_rows`
     coordinates: np.ndarray = 'c nv'  # H
-    left: np.ndarray = 'nv nv'  # ``1 − Hᵀ H``; then scratch
+    left: np.ndarray = 'nv nv'  # the factor of ``1 − Hᵀ H``, by rows
     free: np.ndarray = 'nv k'  # W, from the first task's column on
-    column: np.ndarray = 'nv'  # scratch
+    diagonal: np.ndarray = 'nv'  # what the factor leaves of that of ``1 − Hᵀ H``
 
 
 @inlined
@@ -49,10 +49,30 @@ def sum_constrained(passive, carried):
             idle = is_idle(carried[e]) or is_idle(carried[d])
             for r in range(6 * e, 6 * e + 6):
                 put(Q[r], 6 * d, 0.0)
-                numbers = six(Q[r], 6 * d)
-                for p in range(0 if idle else passive.rows[0]):
-                    numbers = numbers + P[p, r] * six(P[p], 6 * d)
-                put(Q[r], 6 * d, numbers)
+            if idle:
+                continue
+            for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end, 3):
+                x, y, z = six(Q[r], 6 * d), six(Q[r + 1], 6 * d), six(Q[r + 2], 6 * d)
+                for p in range(passive.rows[0]):
+                    numbers = six(P[p], 6 * d)
+                    x = x + P[p, r] * numbers
+                    y = y + P[p, r + 1] * numbers
+                    z = z + P[p, r + 2] * numbers
+                put(Q[r], 6 * d, x)
+                put(Q[r + 1], 6 * d, y)
+                put(Q[r + 2], 6 * d, z)
+
+
+@shared
+def combine_projections(row, passive, carried, count, out):
+    """Write ``row P_t`` of tasks, with a number for each row of P."""
+    P = passive.projection
+    for e in range(count // 6, out.size // 6):
+        put(out, 6 * e, 0.0)
+        numbers = six(out, 6 * e)
+        for p in range(0 if is_idle(carried[e]) else passive.rows[0]):
+            numbers = numbers + row[p] * six(P[p], 6 * e)
+        put(out, 6 * e, numbers)
 
 
 @inlined
@@ -68,67 +88,46 @@ def extend_passive_factor(passive, factor, carried, count):
         per_pivot = 1.0 / F[pivot, k]
         for p in range(rows):
             row[p] *= per_pivot
-        for e in range(count // 6, F.shape[1] // 6):
-            put(F[k], 6 * e, 0.0)
-            numbers = six(F[k], 6 * e)
-            for p in range(0 if is_idle(carried[e]) else rows):
-                numbers = numbers + row[p] * six(P[p], 6 * e)
-            put(F[k], 6 * e, numbers)
-
-
-@inlined
-def find_left(passive, rank):
-    """Write ``1 − Hᵀ H``, H having so many rows."""
-    left, H, rows = passive.left, passive.coordinates, passive.rows[0]
-    for p in range(rows):
-        row = left[p]
-        row[:rows] = 0.0
-        row[p] = 1.0
-        for k in range(rank):
-            add_scaled(row, -H[k, p], H[k], rows)
-
-
-@inlined
-def trace_of_left(passive, rank):
-    """Return the trace of ``1 − Hᵀ H``, which is semidefinite, H having so many rows."""
-    H, rows = passive.coordinates, passive.rows[0]
-    trace = float(rows)
-    for k in range(rank):
-        trace -= dot_product(H[k], H[k], rows)
-    return trace
+        combine_projections(row, passive, carried, count, F[k])
 
 
 @inlined
 def find_free_motions(passive, rank, carried, count):
-    """Write W, by a Cholesky factorisation of ``1 − Hᵀ H`` with pivots; P itself if H is empty."""
-    left, P, W, rows, column = (
-        passive.left, passive.projection, passive.free, passive.rows[0], passive.column)
+    """
+    Write W by a Cholesky factorisation of ``1 − Hᵀ H`` with pivots, H having so many rows.
+
+    Each row of ``left`` takes the one column that is its pivot's. W is P itself if H is empty.
+    """
+    H, left, P, W, rows, diagonal = (
+        passive.coordinates, passive.left, passive.projection, passive.free, passive.rows[0],
+        passive.diagonal)
     passive.rows[1] = rows
     if rank == 0:
         for w in range(rows):
             for c in range(count, W.shape[1], 6):
                 put(W[w], c, six(P[w], c))
         return
-    if trace_of_left(passive, rank) <= _ROUNDING:  # no entry is larger
-        passive.rows[1] = 0
-        return
-    find_left(passive, rank)
+    for p in range(rows):
+        diagonal[p] = 1.0
+        for k in range(rank):
+            diagonal[p] -= H[k, p] * H[k, p]
     for w in range(rows):
         pivot = 0
-        for p in range(rows):
-            if left[p, p] > left[pivot, pivot]:
+        for p in range(1, rows):
+            if diagonal[p] > diagonal[pivot]:
                 pivot = p
-        if left[pivot, pivot] <= _ROUNDING:  # NaN stays visible
+        if diagonal[pivot] <= _ROUNDING:  # NaN stays visible
             passive.rows[1] = w
             break
-        per_root = 1.0 / math.sqrt(left[pivot, pivot])
+        row = left[w]
+        row[:rows] = 0.0
+        row[pivot] = 1.0
+        for k in range(rank):
+            add_scaled(row, -H[k, pivot], H[k], rows)
+        for k in range(w):
+            add_scaled(row, -left[k, pivot], left[k], rows)
+        per_root = 1.0 / math.sqrt(diagonal[pivot])
         for p in range(rows):
-            column[p] = left[pivot, p] * per_root
-        for e in range(count // 6, W.shape[1] // 6):
-            put(W[w], 6 * e, 0.0)
-            numbers = six(W[w], 6 * e)
-            for p in range(0 if is_idle(carried[e]) else rows):
-                numbers = numbers + column[p] * six(P[p], 6 * e)
-            put(W[w], 6 * e, numbers)
-        for p in range(rows):
-            add_scaled(left[p], -column[p], column, rows)
+            row[p] *= per_root
+            diagonal[p] -= row[p] * row[p]
+        combine_projections(row, passive, carried, count, W[w])

@@ -176,8 +176,8 @@ def any_active(data):
     """Return whether a bound was active in the last problem."""
     active = 0
     for number in range(data.memory.bound_active.size):
-        active += data.memory.bound_active[number] != 0
-    return active > 0
+        active |= data.memory.bound_active[number]
+    return active != 0
 
 
 @rare

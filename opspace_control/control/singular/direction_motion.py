@@ -28,6 +28,7 @@ from opspace_control.dynamics.passive_responses import passive_power, passive_re
 from opspace_control.dynamics.responses import apply_wrenches, forward_response, project_forces
 from opspace_control.dynamics.weights import gravity_torque_second_rate
 from opspace_control.model.nodes import PASSIVE
+from opspace_control.spatial.six import put
 from opspace_control.tasks.specification_law import motion_share
 
 # Below this s the motion w is not defined.
@@ -45,8 +46,9 @@ DIRECTION_ROWS = WORK + 6
 @called
 def clear_singular_forces(directions, size):
     """Zero the forces of singular directions, and their correction, in the first rows."""
-    for r in range(size):
-        directions[SINGULAR_FORCE, r] = directions[CORRECTION, r] = 0.0
+    for r in range(0, size, 6):
+        put(directions[SINGULAR_FORCE], r, 0.0)
+        put(directions[CORRECTION], r, 0.0)
 
 
 @called

@@ -8,7 +8,7 @@ The diagonal of every factor is stored inverted, so that the solves multiply ins
 
 import math
 
-from opspace_control.compiled import inlined, rare
+from opspace_control.compiled import inlined, rare, shared
 from opspace_control.spatial.dense import add_scaled, dot_product
 
 
@@ -37,7 +37,7 @@ def factorise_block(M, first, last, count, least=0.0):
     return True
 
 
-@inlined
+@shared
 def factorise(M, count, least=0.0):
     """
     Replace the lower triangle of ``count`` rows of a symmetric matrix by its Cholesky factor.
@@ -51,7 +51,7 @@ def factorise(M, count, least=0.0):
     return regular
 
 
-@inlined
+@shared
 def solve_lower(factor, count, x):
     """Replace x by ``L⁻¹ x``, L being the first ``count`` rows of the factor."""
     for i in range(count):
@@ -66,7 +66,7 @@ def solve_upper_block(factor, first, last, x):
         add_scaled(x[first:], -x[i], factor[i, first:], i - first)
 
 
-@inlined
+@shared
 def solve_upper(factor, count, x):
     """Replace x by ``L⁻ᵀ x``, L being the first ``count`` rows of the factor."""
     solve_upper_block(factor, 0, count, x)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import inlined, shared
 from opspace_control.control.solver.cholesky import (
     bound_eigenvalues,
     factorise,
@@ -62,7 +62,7 @@ def factor_of_level(level):
     return Factor(level.vectors, level.matrix, level.order, level.sizes, level.scale)
 
 
-@inlined
+@shared
 def write_used(L, first, scale, order, matrix):
     """Write ``M = S Λ⁻¹ S`` over the rows that have a scale; return how many."""
     used = 0

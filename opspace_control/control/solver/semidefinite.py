@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from opspace_control.compiled import inlined
+from opspace_control.compiled import inlined, shared
 from opspace_control.control.solver.cholesky import (
     factorise,
     solve_lower,
@@ -88,7 +88,7 @@ def factorise_pivoted(M, first, count, tolerance, remaining, factor):
     return factor.sizes[0] == used
 
 
-@inlined
+@shared
 def decompose_semidefinite(M, count, remaining, factor):
     """Write the factor of the first ``count`` rows of a matrix, of its lower triangle."""
     if not factorise_pivoted(M, 0, count, PIVOT_TOLERANCE, remaining, factor):
@@ -121,7 +121,7 @@ def fit_redundant(factor, x, u):
     solve_upper(factor.gram, rank, u)
 
 
-@inlined
+@shared
 def fit_coordinates(factor, x, u):
     """Write u of the least ``|F u − S x|``, x being any (n,)."""
     if factor.sizes[0] == factor.sizes[1]:
@@ -130,7 +130,7 @@ def fit_coordinates(factor, x, u):
         fit_redundant(factor, x, u)
 
 
-@inlined
+@shared
 def solve_transposed(factor, u, y):
     """
     Write to y (c,) the least ``|S⁻¹ y|`` with ``Fᵀ S⁻¹ y = u``; rows without a scale become 0.

@@ -8,7 +8,7 @@ Six rows of each constraint, then six of each task in order of priority.
 
 import math
 
-from opspace_control.compiled import inlined, rare
+from opspace_control.compiled import inlined, rare, shared
 from opspace_control.control.constraints.constraint_law import demand_constraint, place_sole
 from opspace_control.control.constraints.elimination import eliminate_constraints, predict_reactions
 from opspace_control.control.constraints.passive_mobility import sum_constrained
@@ -41,6 +41,7 @@ from opspace_control.dynamics.force_propagation import is_group, is_idle
 from opspace_control.dynamics.kinematics import move_in_other, move_point, place_point
 from opspace_control.dynamics.responses import base_wrench
 from opspace_control.model.nodes import PASSIVE
+from opspace_control.spatial.six import put, six
 from opspace_control.spatial.vectors import add_wrench
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.joint import demand_joints
@@ -152,14 +153,19 @@ def find_used_rows(robot, demand, stack):
     rejected = demand.disturbance.tasks
     for e in range(points.size):
         point, of_task = robot.carried[e], e >= constraints and not is_group(points[e])
-        springs = of_task and tasks[points[e].record].impedance > 0.0
-        rejects = of_task and rejected.shape[0] > 0
-        point.begin, point.end = 6, 0
-        for r in range(6):
+        linear = angular = 0  # sums instead of branches, which cost more than they save
+        if of_task and tasks[points[e].record].impedance > 0.0:
+            linear = angular = 1
+        for r in range(3):
             k = 6 * e + r
-            if springs or stack[ACTIVATION, k] != 0.0 or stack[APPLIED, k] != 0.0 or (
-                    rejects and rejected[points[e].record, r] != 0.0):
-                point.begin, point.end = min(point.begin, r - r % 3), max(point.end, r - r % 3 + 3)
+            linear += (stack[ACTIVATION, k] != 0.0) + (stack[APPLIED, k] != 0.0)
+            angular += (stack[ACTIVATION, k + 3] != 0.0) + (stack[APPLIED, k + 3] != 0.0)
+        if of_task and rejected.shape[0] > 0:
+            for r in range(3):
+                linear += rejected[points[e].record, r] != 0.0
+                angular += rejected[points[e].record, r + 3] != 0.0
+        point.begin = 0 if linear > 0 else 3 if angular > 0 else 6
+        point.end = 6 if angular > 0 else 3 if linear > 0 else 0
 
 
 @rare
@@ -182,7 +188,7 @@ def add_spring_forces(points, tasks, constrained, Lambda_inverse, small, stack):
                 add_spring_force(task, Lambda_inverse, 6 * e - constrained, 6 * e, small, stack)
 
 
-@inlined
+@shared
 def apply_force(point, force, first, wrench, responds, states):
     """Write six entries of the stack's forces as a wrench in base axes; add it to the links."""
     base_wrench(point, force, first, wrench)
@@ -242,8 +248,8 @@ def resolve_stack(cycle, robot, demand, results, scratch, data):
     for r in range(force.size):
         scratch.unconstrained[r] = mobility[r, r]
     eliminate_constraints(cycle, robot.carried, results, scratch, constrained)
-    for r in range(force.size):
-        stack[WANTED, r] = force[r]
+    for r in range(0, force.size, 6):
+        put(stack[WANTED], r, six(force, r))
     if constrained > 0 or robot.contacts is not None:
         rescale_rows(mobility, scratch.unconstrained, constrained, stack[SINGLE_JOINT], scale)
     reject_disturbance(demand.disturbance, cycle, robot, demand, results, scratch)

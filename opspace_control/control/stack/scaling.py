@@ -90,9 +90,10 @@ def rescale_rows(rest, mobility, constrained, single_joint, scale):
             for r in range(part, part + size):
                 left += rest[r, r]
                 whole += mobility[r]
-            for r in range(part, part + size):
-                if left < whole:
-                    scale[r] /= math.sqrt(max(left / whole, _LEFT))
+            if left < whole:
+                factor = 1.0 / math.sqrt(max(left / whole, _LEFT))
+                for r in range(part, part + size):
+                    scale[r] *= factor
 
 
 @inlined
