@@ -162,8 +162,8 @@ class Standing:
             self.state.update(q, v)
             tau = self.controller.compute_torque(self.state, dt=TIMESTEP)
             assert (abs(tau) <= self.controller.effort_limits).all()
-            # In the few cycles beyond 1 no motion keeps the limits of joints and efforts, too, where
-            # G1 is pushed from ahead. Which cycles these are changes with rounding.
+            # In few cycles beyond 1, where G1 is pushed from ahead, no motion keeps the limits of
+            # joints and efforts, too. Which cycles these are changes with rounding.
             assert all(self.humanoid.least - 0.12 < contact.load < 2000.0
                        and contact.slip < 1.003 for contact in self.contacts)
             self.simulated.set_effort(tau[self._dofs])
