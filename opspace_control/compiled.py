@@ -61,7 +61,8 @@ class Kernel(Compiled):
         Return a function of the numbers among these arguments, which calls it with the same arrays.
 
         That takes a fraction of the time of a call with all arguments, whose kinds are looked at.
-        Its ``take`` takes numbers, and ``repeat`` calls with them, in less time again.
+        Its ``take`` takes numbers, and ``repeat`` calls with them, in less time again;
+        ``connect`` takes what ``repeat`` copies, see `library.bound`.
         Of several processes that have no library, one compiles the kernel and the others load it.
         """
         if library.is_there():
@@ -127,7 +128,7 @@ def inlined(function):
 
 def called(function):
     """
-    Compile a part of a kernel that stays a function of its own.
+    Compile a part of a kernel that is a function of its own, unless LLVM copies it.
 
     For what is run once a cycle, or rarely: a call costs nanoseconds, a copy in every place that
     uses it costs seconds of compilation.

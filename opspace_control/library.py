@@ -27,6 +27,8 @@ _BYTE = ctypes.c_char
 # The library's function that Python calls, and where it finds those of Python.
 CALLER, PYTHON_API = 'opspace_call', 'opspace_python_api'
 _NO_ARGUMENTS = 4  # METH_NOARGS of Python
+_PYTHON = ctypes.PyDLL(None)  # not ctypes.pythonapi, whose functions others give types
+_PYTHON.PyCapsule_New.restype = _PYTHON.PyCFunction_NewEx.restype = ctypes.py_object
 _NUMBERS, _INTEGERS = struct.Struct('d'), struct.Struct('q')
 ABSENT = 'There is no library of compiled kernels for these sources: Numba, if installed, ' \
     'compiles them at the first start. To build it: python -m opspace_control.compilation'
@@ -89,7 +91,7 @@ def loaded():
         return None
     (ctypes.c_void_p * 2).in_dll(code, PYTHON_API)[:] = [
         ctypes.cast(each, ctypes.c_void_p).value
-        for each in (ctypes.pythonapi.PyCapsule_GetPointer, ctypes.pythonapi.PyLong_FromLongLong)]
+        for each in (_PYTHON.PyCapsule_GetPointer, _PYTHON.PyLong_FromLongLong)]
     return code
 
 
@@ -199,7 +201,9 @@ def bound(entry, table, places, arguments):
         raise ValueError('Between the numbers of a bound kernel there is another argument.')
     take = functools.partial(
         struct.Struct(f'{count}d').pack_into, table, _NUMBERS.size * first)
-    repeat, addresses, memory = _python_function(entry, table)
+    addresses = (ctypes.c_int64 * 8)(
+        ctypes.cast(entry, ctypes.c_void_p).value, ctypes.addressof(table))
+    repeat = _python_function(addresses, (table, arguments))
 
     def connect(pair, target, source, size):
         addresses[2 + 3 * pair:5 + 3 * pair] = target, source, size
@@ -209,22 +213,23 @@ def bound(entry, table, places, arguments):
         return repeat()
 
     call.take, call.repeat, call.connect = take, repeat, connect
-    call.memory = memory, arguments
     return call
 
 
-def _python_function(entry, table):
+def _python_function(addresses, memory):
     """
-    Return a function that calls with this table, what it reads at each call, and other memory.
+    Return a function that calls `CALLER` with these addresses, and keeps other memory.
 
     It is one of Python's own. A call takes 0.1 µs, by ctypes 0.3, and 1.0 where other programs have
     emptied the caches.
     """
-    addresses = (ctypes.c_int64 * 8)(
-        ctypes.cast(entry, ctypes.c_void_p).value, ctypes.addressof(table))
-    method = _Method(CALLER.encode(), ctypes.cast(loaded()[CALLER], ctypes.c_void_p), _NO_ARGUMENTS)
-    python = ctypes.pythonapi
-    python.PyCapsule_New.restype = python.PyCFunction_NewEx.restype = ctypes.py_object
-    capsule = python.PyCapsule_New(ctypes.byref(addresses), None, None)
-    return python.PyCFunction_NewEx(
-        ctypes.byref(method), ctypes.py_object(capsule), None), addresses, (method, table)
+    capsule = _PYTHON.PyCapsule_New(ctypes.byref(addresses), None, None)
+    # As its module, which it would keep; nothing else that it keeps can be given.
+    kept = ctypes.py_object((addresses, memory))
+    return _PYTHON.PyCFunction_NewEx(ctypes.byref(_method()), ctypes.py_object(capsule), kept)
+
+
+@functools.cache
+def _method():
+    """Return the definition of that function, which Python may read as long as there is one."""
+    return _Method(CALLER.encode(), ctypes.cast(loaded()[CALLER], ctypes.c_void_p), _NO_ARGUMENTS)

@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The controller as its user sees it; what it computes is tested with the cycle."""
 
+import inspect
+import sys
+
 import numpy as np
 import pytest
-from robots import TALOS, robot_file
+from robots import TALOS, chain, robot_file
 
 from opspace_control import (
     ControlError,
@@ -280,3 +283,36 @@ def test_live_changes_act_at_the_next_cycle(model):
         change()
         torques.append(controller.compute_torque(state))
         assert abs(torques[-1] - torques[-2]).max() > 1e-3
+
+
+@pytest.mark.parametrize('word', ['connect(0', '_state = state', 'connect(1', '_out = out'])
+def test_an_interrupt_leaves_no_other_arrays(word):
+    """The next cycle reads the state and writes the array that it is given."""
+    model = RobotModel.from_urdf(chain('revolute', 'revolute'))
+    controller = OperationalSpaceController(model)
+    states = [RobotState(model, q, v) for q, v in (([0.1, 0.2], [1.0, 2.0]), ([1.0, 2.0], [0, 3]))]
+    wanted = [controller.compute_torque(state) for state in states]
+    arrays = [np.full(model.nv, 7.0) for _ in range(2)]
+    controller.compute_torque(states[0], arrays[0])
+    lines, first = inspect.getsourcelines(type(controller).compute_torque)
+    number = first + next(k for k, line in enumerate(lines) if word in line)
+
+    def interrupt(frame, event, _):
+        if event == 'line' and frame.f_lineno == number:
+            raise KeyboardInterrupt
+        return interrupt
+
+    before, other = sys.gettrace(), int('(1' in word or 'out' in word)
+    sys.settrace(lambda frame, *_: interrupt if frame.f_code.co_name == 'compute_torque' else None)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            controller.compute_torque(states[1 - other], arrays[other])
+    finally:
+        sys.settrace(before)
+    for state, torque in zip(states, wanted, strict=True):
+        for out in arrays[::-1]:
+            for array in arrays:
+                array[:] = 7.0
+            controller.compute_torque(state, out)
+            assert out == pytest.approx(torque)
+            assert sum((array != 7.0).any() for array in arrays) == 1

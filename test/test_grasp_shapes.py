@@ -13,9 +13,11 @@ from opspace_control import (
     Grasp,
     ModelError,
     OperationalSpaceController,
+    OpspaceError,
     Payload,
     PoseTask,
     RobotModel,
+    RobotState,
     Shape,
 )
 from opspace_control.cli.robots import demo_robot
@@ -129,3 +131,23 @@ def test_a_grasp_whose_shapes_are_refused_is_not_engaged(around, error, says):
     assert not scene.grasp.engaged
     assert 'carry' not in scene.controller.payloads
     assert tasks == [task.name for task in scene.controller.tasks.values() if task.enabled]
+
+
+def test_a_refused_engagement_leaves_no_object_on_the_robot():
+    """Two hands of one place have no object between them."""
+    arms = ''.join(
+        f'<link name="{hand}"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" '
+        f'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="{hand}" type="prismatic"><parent '
+        f'link="base"/><child link="{hand}"/><limit lower="-1" upper="1" effort="99" velocity="1"/>'
+        '</joint>' for hand in HANDS)
+    model = RobotModel.from_urdf(f'<robot name="two"><link name="base"/>{arms}</robot>')
+    grasp = Grasp(HANDS, payload=Payload(3.0))
+    controller = OperationalSpaceController(model, grasps=[grasp])
+    state = RobotState(model, np.zeros(2), np.zeros(2))
+    before, pose = controller.compute_torque(state), grasp.pose_in_carrier
+    with pytest.raises(OpspaceError):
+        grasp.engage(state)
+    assert not grasp.engaged
+    assert grasp.name not in controller.payloads
+    assert controller.compute_torque(state) == pytest.approx(before)
+    assert np.array_equal(grasp.pose_in_carrier, pose)

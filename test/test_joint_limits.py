@@ -372,6 +372,16 @@ def test_what_the_tasks_miss_is_told(bench):
     assert abs(missed).max() > 1.0
 
 
+def test_a_gravity_torque_that_was_set_stays(arm):
+    """Limits that count on the efforts of their controller follow these in all other numbers."""
+    own, halves = JointLimits(arm), 0.5 * arm.effort_limits
+    usual = own.gravity_torque.copy()
+    own.gravity_torque[2] = 1.0
+    kept = OperationalSpaceController(arm, limits=own, effort_limits=halves).limits.gravity_torque
+    assert kept[2] == 1.0
+    assert np.delete(kept, 2) == pytest.approx(0.5 * np.delete(usual, 2))
+
+
 def test_limits_count_on_the_efforts_of_their_controller(arm):
     """Without effort limits of their own; never on more than the controller has."""
     own, halves = JointLimits(arm), 0.5 * arm.effort_limits

@@ -189,6 +189,10 @@ class TestCall:
         bound = bound_efforts.bind(self.guards(), 0.0, np.full(2, 2.0))
         gc.collect()
         assert [bound(1.0), bound(1.0)] == [1, 0]
+        bound = bound_efforts.bind(self.guards(), 1.0, np.full(2, 2.0)).repeat
+        gc.collect()
+        np.full(1000, 7.0)
+        assert [bound(), bound()] == [1, 0]
 
     def test_with_several_numbers(self):
         inputs, guards = np.zeros(1, STATE_INPUT), np.zeros(1, STATE_GUARD)

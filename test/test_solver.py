@@ -524,7 +524,10 @@ def test_eigenvalues_are_bounded_by_the_factor():
             least, inverse = np.linalg.eigvalsh(matrix)[0], np.linalg.inv(matrix)
             by_trace = _bound(matrix.copy(), 0.0)
             assert by_trace == pytest.approx(1.0 / np.trace(inverse), rel=1e-9)
-            by_norm = _bound(matrix.copy(), np.inf)
+            by_norm = _bound(matrix.copy(), n * by_trace)
             assert by_norm == pytest.approx(1.0 / np.linalg.norm(inverse), rel=1e-9)
+            # An eigenvalue that is certainly too small is not bounded twice.
+            assert least < 1.01 * n * by_trace
+            assert _bound(matrix.copy(), 1.01 * n * by_trace) == by_trace
             assert by_trace <= by_norm * (1.0 + 1e-12)
             assert by_norm <= least * (1.0 + 1e-9) <= np.sqrt(n) * by_norm * (1.0 + 1e-8)

@@ -211,11 +211,13 @@ class OperationalSpaceController(ControllerState):
             self.warm_up()
         if state is not self._state:
             check_state(self.model, state, ControlError)
+            self._state = None  # an interrupt may come: what is connected is told last
             self._compute.connect(0, self._read, state.address, self._values.nbytes)
             self._state = state
         if out is None or out is not self._out:
-            out = self._out = result_for(self.model, out)
+            out, self._out = result_for(self.model, out), None
             self._compute.connect(1, address(out), self._written, out.nbytes)
+            self._out = out
         if dt is not self._dt:
             check_time(dt, ControlError)
             self._compute.take(dt)
@@ -227,9 +229,9 @@ class OperationalSpaceController(ControllerState):
 
     def warm_up(self):
         """Load the cycle, or compile it without a library, so that no cycle waits for it."""
-        self._compute = self._kernel.bind(*self._arguments, 0.0, self._q, self._v, self._tau)
-        self._read, self._written = address(self._values), address(self._tau)
         self._state = self._out = self._dt = object()  # none that the cycle was given
+        self._read, self._written = address(self._values), address(self._tau)
+        self._compute = self._kernel.bind(*self._arguments, 0.0, self._q, self._v, self._tau)
 
     def _find_planned(self):
         """Find the tasks whose goals travel: the others take no time of a cycle."""

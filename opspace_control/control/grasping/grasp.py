@@ -125,10 +125,10 @@ class Grasp(GraspForces):
         places = [inverse @ effector for effector in poses]
         if self._carrier is None:
             check_fingertips(self, context.model, state, context.status.passive)
-        self._pose_in_carrier = np.linalg.inv(poses[0]) @ pose
-        self._write_payload()
+        linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
+        self._write_payload(np.linalg.inv(poses[0]) @ pose)
         self._record['basis_size'] = 0
-        self._linkage = VirtualLinkage([place[:3, 3] for place in places], self._turning)
+        self._linkage = linkage
         self._place_frame(pose)
         fill_grips(self._record, self._grips, self._linkage, self._internal)
         self._displaced = tuple(task for task in context.tasks if task.enabled)
@@ -207,7 +207,7 @@ class Grasp(GraspForces):
             for shape in self.shapes:
                 shape.carried_by(self._carrier, self._pose_in_carrier)
             if self._is_carried:
-                self._write_payload()
+                self._write_payload(self._pose_in_carrier)
         except OpspaceError:
             self._shapes = before
             raise
@@ -249,7 +249,7 @@ class Grasp(GraspForces):
         check_payload(self, payload)
         self._payload = payload
         if self._is_carried:
-            self._write_payload()
+            self._write_payload(self._pose_in_carrier)
 
     @property
     def engaged(self):
@@ -272,9 +272,9 @@ class Grasp(GraspForces):
         frame['rotation'] = link['rotation'] @ in_link[:3, :3]
         frame['position'] = link['position'] + link['rotation'] @ in_link[:3, 3]
 
-    def _write_payload(self):
-        """Write inertia and shapes of the object to the carrier if there is one, and the record."""
-        body, record, pose = self._payload, self._record, self._pose_in_carrier
+    def _write_payload(self, pose):
+        """Write the object, at a pose in its carrier, to that if there is one, and the record."""
+        body, record = self._payload, self._record
         if self._carrier is not None:
             shapes, touching = self._shapes
             self._bound().payloads.put(
@@ -283,6 +283,7 @@ class Grasp(GraspForces):
                 touching=[*touching, *product([shape.name for shape in shapes], self.hand_links)])
         record['mass'], record['center'] = body.mass, body.center_of_mass
         record['inertia'] = body.inertia
+        self._pose_in_carrier = pose
 
     @property
     def _is_carried(self):

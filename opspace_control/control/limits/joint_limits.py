@@ -112,12 +112,14 @@ class JointLimits:
         """
         Return these limits for a controller with effort limits (nv,), N·m or N.
 
-        Those without effort limits of their own count on these. A ControlError refuses limits that
-        count on more.
+        Those without effort limits of their own count on these; entries of ``gravity_torque`` that
+        were set stay. A ControlError refuses limits that count on more.
         """
         if self._follows and not np.array_equal(self.effort_limits, effort_limits):
-            limits = copy.copy(self)
+            limits, usual = copy.copy(self), _gravity_torque(self.effort_limits)
             limits._count_on(effort_limits.copy())
+            limits.gravity_torque = np.where(
+                self.gravity_torque == usual, limits.gravity_torque, self.gravity_torque)
             return limits.changed()
         for k in np.flatnonzero(self.effort_limits > effort_limits):
             name = self.model.dof_names[k]
@@ -131,7 +133,7 @@ class JointLimits:
         """Find what joints can brake with within effort limits (nv,)."""
         self.effort_limits = effort_limits
         self._strength = _braking_strength(self.model, effort_limits)
-        self.gravity_torque = np.where(effort_limits > 0.0, _GRAVITY_SHARE * effort_limits, np.inf)
+        self.gravity_torque = _gravity_torque(effort_limits)
 
     def _set(self, position_margin, velocity_kept, soft_limits, return_rate, approach_rate, keep,
              least_effort):
@@ -186,6 +188,11 @@ class JointLimits:
             limits['clear'] = np.where(
                 quick, 0.5 * (fastest ** 2 / a + a / self.approach_rate ** 2), np.inf)
         return limits
+
+
+def _gravity_torque(effort_limits):
+    """Return the usual bounds of gravity torques (nv,), N·m or N, inf without a motor."""
+    return np.where(effort_limits > 0.0, _GRAVITY_SHARE * effort_limits, np.inf)
 
 
 def _braking_strength(model, effort_limits):

@@ -39,7 +39,7 @@ _OVERLAPPING = 8.0
 # attain as hard rows, they would fix the little by which these differ, with 1e7 N. Of 128 random
 # shapes in links 7 shake with 0, 3 with 1e-5, 1 with 1e-4 and with 1e-3; but with 1e-3 two of the
 # 54 that get out do not. In proportion to the way from the margin to the touch, forces of tasks
-# keep pairs within their margin there.
+# would keep pairs within their margin.
 _LASTING_SOFTNESS = 1e-4
 
 

@@ -166,7 +166,8 @@ def bound_eigenvalues(factor, n, enough, column):
     """
     Return a lower bound of the smallest eigenvalue of the factorised matrix of n rows.
 
-    By the trace of its inverse, and where that is not ``enough`` by the norm, which is tighter.
+    By the trace of its inverse, and where that is not ``enough`` by the norm, which is tighter,
+    unless the eigenvalue, n times the first bound at most, is less.
     """
     least = 1.0 / inverse_trace(factor, n, column)
-    return 1.0 / inverse_norm(factor, n, column) if least < enough else least
+    return 1.0 / inverse_norm(factor, n, column) if least < enough <= n * least else least

@@ -82,11 +82,12 @@ def any_refused(active, last):
 @rare
 def contradicts(program, active, first, last, f_y):
     """
-    Return whether a refused row above a level violates its bound by more than is uncertain.
+    Return whether one of the first refused rows violates its bound by more than is uncertain.
 
-    What the levels above attain keeps all of their bounds. So a row that counts as a combination of
-    active ones, and cannot be kept with them, is at its bound but for what they leave of it: the
-    motion does at most ``√(dependent G_rr) |q̈ − q̈_ref|_A`` to that.
+    They are the rows above a level, or those of the first level itself. What the levels above
+    attain keeps all of their bounds. So a row that counts as a combination of active ones, and
+    cannot be kept with them, is at its bound but for what they leave of it: the motion does at most
+    ``√(dependent G_rr) |q̈ − q̈_ref|_A`` to that. Rows of the first level may contradict each other.
     """
     if not any_refused(active, first):
         return False
