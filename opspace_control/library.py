@@ -30,6 +30,7 @@ _NO_ARGUMENTS = 4  # METH_NOARGS of Python
 _PYTHON = ctypes.PyDLL(None)  # not ctypes.pythonapi, whose functions others give types
 _PYTHON.PyCapsule_New.restype = _PYTHON.PyCFunction_NewEx.restype = ctypes.py_object
 _NUMBERS, _INTEGERS = struct.Struct('d'), struct.Struct('q')
+_COPIED = struct.Struct('3q')  # target, source and size
 ABSENT = 'There is no library of compiled kernels for these sources: Numba, if installed, ' \
     'compiles them at the first start. To build it: python -m opspace_control.compilation'
 FOREIGN = '%s is damaged, or for another architecture: Numba compiles for this one at the first ' \
@@ -206,7 +207,7 @@ def bound(entry, table, places, arguments):
     repeat = _python_function(addresses, (table, arguments))
 
     def connect(pair, target, source, size):
-        addresses[2 + 3 * pair:5 + 3 * pair] = target, source, size
+        _COPIED.pack_into(addresses, _COPIED.size * pair + 2 * _INTEGERS.size, target, source, size)
 
     def call(*numbers):
         take(*numbers)
