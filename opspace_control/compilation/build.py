@@ -44,15 +44,16 @@ def build(native=False):
         config.CPU_NAME, config.CPU_FEATURES = processors, ''
     start, path, kernels = time.perf_counter(), library.library_path(), jobs()
     with tempfile.TemporaryDirectory() as folder:
-        objects = [Path(folder, f'{k}.o') for k in range(len(kernels) + 3)]
+        objects = [Path(folder, f'{k}.o') for k in range(len(kernels))]
         for count, _ in enumerate(_compiled(kernels, objects), 1):
             print(f'Compiling kernels: {count} of {len(kernels)}, '
                   f'{time.perf_counter() - start:.0f} s',
                   end='\n' if count == len(kernels) else '\r', flush=True)
-        for at, name, text in ((-2, 'opspace_processor', ' '.join(sorted(features))),
-                               (-1, 'opspace_sources', library.sources_digest())):
-            objects[at].write_bytes(text_object(name, text))
-        objects[-3].write_bytes(caller_object(library.CALLER, library.PYTHON_API))
+        for code in (text_object('opspace_processor', ' '.join(sorted(features))),
+                     text_object('opspace_sources', library.sources_digest()),
+                     caller_object(library.CALLER, library.PYTHON_API)):
+            objects.append(Path(folder, f'{len(objects)}.o'))
+            objects[-1].write_bytes(code)
         made = path.with_name(f'new-{path.name}.{os.getpid()}')  # beside it, to be there at once
         link(objects, made)
     for old in path.parent.glob('kernels-*'):

@@ -35,3 +35,14 @@ def combine_rows(M, row, column, x, first):
             + x[first + 2] * six(M[row + 2], column)) + (
         x[first + 3] * six(M[row + 3], column) + x[first + 4] * six(M[row + 4], column)
         + x[first + 5] * six(M[row + 5], column))
+
+
+@inlined
+def subtract_three(A, rows, r, column, x, y, z):
+    """Return x, y, z less ``Aᵀ A``, its rows r to r + 2, six numbers from a column on."""
+    for k in range(rows):
+        numbers = six(A[k], column)
+        x = x - A[k, r] * numbers
+        y = y - A[k, r + 1] * numbers
+        z = z - A[k, r + 2] * numbers
+    return x, y, z

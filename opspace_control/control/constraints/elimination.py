@@ -35,7 +35,7 @@ from opspace_control.control.solver.semidefinite import (
 )
 from opspace_control.dynamics.force_propagation import is_idle
 from opspace_control.spatial.dense import dot_product
-from opspace_control.spatial.six import put, six
+from opspace_control.spatial.six import put, six, subtract_three
 
 
 @inlined
@@ -89,16 +89,8 @@ def subtract_products(F, rows, W, free, carried, count, M):
             if not is_idle(carried[d]):
                 for r in range(6 * e + carried[e].begin, 6 * e + carried[e].end, 3):
                     x, y, z = six(M[r], 6 * d), six(M[r + 1], 6 * d), six(M[r + 2], 6 * d)
-                    for k in range(free):
-                        numbers = six(W[k], 6 * d)
-                        x = x - W[k, r] * numbers
-                        y = y - W[k, r + 1] * numbers
-                        z = z - W[k, r + 2] * numbers
-                    for k in range(rows):
-                        numbers = six(F[k], 6 * d)
-                        x = x - F[k, r] * numbers
-                        y = y - F[k, r + 1] * numbers
-                        z = z - F[k, r + 2] * numbers
+                    x, y, z = subtract_three(W, free, r, 6 * d, x, y, z)
+                    x, y, z = subtract_three(F, rows, r, 6 * d, x, y, z)
                     put(M[r], 6 * d, x)
                     put(M[r + 1], 6 * d, y)
                     put(M[r + 2], 6 * d, z)
