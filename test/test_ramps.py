@@ -114,6 +114,19 @@ def test_start_from_zero_with_some_and_the_end_with_the_others(numbers):
     assert not numbers[1].any()
 
 
+@pytest.mark.parametrize('wanted', [np.inf, -np.inf, 3.0])
+def test_from_and_to_infinity_at_once_and_without_time_too(numbers, wanted):
+    """A repeated state has no time: an infinite rate times 0 left NaN for good."""
+    numbers[0][0] = 5.0 if np.isinf(wanted) else np.inf
+    ramps = ramps_of(numbers, 0.5)
+    with ramps.smoothly():
+        numbers[0][:] = wanted, 2.0
+    ramps.advance(0.0)
+    np.testing.assert_array_equal(numbers[0], [wanted, 1.0])
+    ramps.advance(0.25)
+    np.testing.assert_allclose(numbers[0], [wanted, 1.5])
+
+
 def test_of_nothing():
     ramps = ramps_of([np.zeros((0, 6)), np.zeros(0)], 0.5)
     ramps.start_from_zero()

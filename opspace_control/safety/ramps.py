@@ -3,6 +3,7 @@
 """Ramps of gains and activations, so that changes do not step the torque."""
 
 import contextlib
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +59,8 @@ def approach(numbers, ramps, dt):
     """
     Move numbers towards their targets for ``dt`` s; return whether all arrived.
 
-    A number that is not the last one any more was set without a ramp, and stays.
+    A number that is not the last one any more was set without a ramp, and stays. From or to
+    infinity there is no way: it changes at once.
     """
     there = True
     for k in range(ramps.size):
@@ -66,11 +68,12 @@ def approach(numbers, ramps, dt):
         if now != ramp.last:
             ramp.wanted = now
         elif now != ramp.wanted:  # both may be infinite
-            step, left = ramp.rate * dt, ramp.wanted - now
-            if abs(left) <= step * (1.0 + 1e-9):
+            left = ramp.wanted - now
+            # The rate of an infinite change is infinite: without time, NaN.
+            if math.isinf(left) or abs(left) <= ramp.rate * dt * (1.0 + 1e-9):
                 now = ramp.wanted
             else:
-                now += step if left > 0.0 else -step
+                now += math.copysign(ramp.rate * dt, left)
                 there = False
         numbers[ramp.place] = ramp.last = now
     return there
