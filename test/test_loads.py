@@ -5,7 +5,7 @@
 import numpy as np
 import pytest
 from lockstep import LockStep
-from robots import TALOS, robot_file
+from robots import TALOS, joint, link, robot, robot_file
 
 from opspace_control import (
     JointLimits,
@@ -55,6 +55,21 @@ def test_rows_are_how_loads_change(name, frame, braked):
             np.testing.assert_allclose(row, change[k], atol=1e-6)
             seen += 1
     assert seen > 10
+
+
+@pytest.mark.parametrize('tail', [None, 0.2], ids=['massless', 'tool'])
+def test_a_sliding_joint_without_limits_leaves_the_rows_of_the_others(tail):
+    """With nothing on it: no mass by no limit was NaN, so no joint had a row."""
+    turns = '<axis xyz="0 1 0"/><origin xyz="0.5 0 0"/><limit lower="-2" upper="2" effort="20"/>'
+    links = [link('l0'), link('l1', mass=2.0), link('l2', mass=2.5), link('tool', mass=tail)]
+    text = robot(*links, joint('j1', 'l0', 'l1', inner=turns), joint('j2', 'l1', 'l2', inner=turns),
+                 joint('slide', 'l2', 'tool', 'prismatic'))
+    model = RobotModel.from_urdf(text, locked_joints=['slide'])
+    limits = JointLimits(model)
+    limits.gravity_torque[0] = 10.0
+    controller = OperationalSpaceController(model, limits=limits)
+    controller.compute_torque(RobotState(model, [0.5, 0.0, 0.0], np.zeros(3)))
+    assert np.isfinite(controller._limits.records['gravity_bound'][0])
 
 
 @kernel

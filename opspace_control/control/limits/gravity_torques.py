@@ -69,7 +69,7 @@ def bound_moments(nodes, limits, subtrees, moments):
         moments[1, i] = nodes[i].mass * length(nodes[i].center_of_mass)
     for i in range(nodes.size - 1, -1, -1):
         parent, mass, reach = nodes[i].parent, subtrees[i, 0], 0.0
-        if nodes[i].kind == PRISMATIC:
+        if nodes[i].kind == PRISMATIC and mass > 0.0:  # 0 times no limit would be NaN
             reach = stroke(nodes[i], limits)
         if parent >= 0:
             where, rest = nodes[i].position, moments[1, i] + mass * reach
