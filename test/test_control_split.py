@@ -8,6 +8,7 @@ import robots
 
 from opspace_control import (
     OperationalSpaceController,
+    Payload,
     PoseTask,
     PostureTask,
     RobotModel,
@@ -90,6 +91,21 @@ def test_without_gravity_compensation_and_without_tasks(model):
     for source in ('task', 'gravity'):
         np.testing.assert_array_equal(parts[source], 0.0)
     np.testing.assert_allclose(parts['limits'], 0.0, atol=1e-10)
+
+
+def test_passive_joints_respond_with_their_payload(model):
+    passive, state = ['arm_left_2_joint', 'arm_left_6_joint'], moving(model)
+    controller = OperationalSpaceController(model, [PoseTask('gripper_left_base_link')], **FREE)
+    controller.set_status(passive)
+    controller.payloads.put('box', 'gripper_left_base_link', Payload.of_box(3.0, (0.1, 0.2, 0.1)))
+    tau = after_a_cycle(controller, state)
+    parts = split_efforts(controller, state, tau)
+    np.testing.assert_allclose(parts['limits'], 0.0, atol=1e-9 * abs(tau).max())
+    bare = OperationalSpaceController(model, [PoseTask('gripper_left_base_link')], **FREE)
+    bare.set_status(passive)
+    tau = after_a_cycle(bare, state)
+    np.testing.assert_allclose(
+        split_efforts(bare, state, tau)['limits'], 0.0, atol=1e-9 * abs(tau).max())
 
 
 def test_nothing_comes_from_a_locked_joint():
