@@ -19,6 +19,7 @@ from opspace_control import (
     JointLimits,
     MomentumObserver,
     OperationalSpaceController,
+    Payload,
     PoseTask,
     PositionTask,
     PostureTask,
@@ -257,6 +258,24 @@ def test_gaps_and_new_beginnings():
         observer.frozen = frozen
         controller.compute_torque(state, dt=0.0)
         np.testing.assert_array_equal(observer.rejected[TCP], 0.0)
+
+
+@pytest.mark.parametrize('change', ['payload', 'brake'])
+def test_another_momentum_of_a_moving_arm_is_no_force(change):
+    """What a payload or a brake changes of ``A v`` between two cycles nothing has exerted."""
+    controller = OperationalSpaceController(PANDA, [PoseTask(TCP)])
+    controller.disturbance = observer = DisturbanceObserver(20.0, **UNBOUNDED)
+    state = at_home(np.where(PANDA.locked, 0.0, 0.4))
+    bias = PANDA.bias_force(state) + PANDA.gravity(state)
+    for k in range(4):
+        if k == 2 and change == 'payload':
+            controller.payloads.put('box', TCP, Payload.of_box(3.0, (0.1, 0.1, 0.1)))
+        elif k == 2:
+            controller.set_status(locked_joints=['panda_joint6', 'panda_finger_joint1'])
+        controller.compute_torque(state, dt=DT)
+        if k < 3:  # with a payload the weight is other forces at the same state
+            assert abs(observer.rejected[TCP]).max() < 0.5
+        observer.apply(bias)
 
 
 def test_the_estimate_is_that_of_the_momentum_observer_and_stays_when_frozen():

@@ -148,7 +148,8 @@ class OperationalSpaceController(ControllerState):
         self.passive_forces = (
             PassiveForces.from_urdf(model) if passive_forces is None else passive_forces)
         constrained, rows = 6 * len(eliminated), 6 * points.size
-        self.payloads = Payloads(model, nodes, self._change_shapes)
+        self.payloads = Payloads(
+            model, nodes, self._change_shapes, self._interrupt_observer)
         frames = operational_frames(points, len(eliminated))
         holds, grips = bind_grasps(
             grasps, model, operational, constraints, frames, self.payloads, self._status)
@@ -269,8 +270,7 @@ class OperationalSpaceController(ControllerState):
         """
         self._status.change(passive_joints, locked_joints)
         self._cycle['has_passive'] = self._status.responds.any()
-        if self.disturbance:  # the momentum is that of other joints now
-            self.disturbance.interrupt()
+        self._interrupt_observer()
 
     def check_status(self, passive_joints=None, locked_joints=None):
         """Raise a ModelError if `set_status` would; nothing changes."""

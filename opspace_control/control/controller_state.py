@@ -104,6 +104,11 @@ class ControllerState(ControllerLimits):
         if observer is not None:
             self._gradual['disturbance.bounds'] = observer.bounds
 
+    def _interrupt_observer(self):
+        """Let the observer forget the last momentum: joints or bodies are others from now on."""
+        if self._disturbance is not None:
+            self._disturbance.interrupt()
+
     @property
     def drive_friction(self):
         """
@@ -135,7 +140,9 @@ class ControllerState(ControllerLimits):
         Return a `MomentumObserver` of this robot, of this ``rate``, 1/s, without a limit.
 
         With the payloads of its links, the present status of its joints, the known forces of
-        passive ones, and gravity as now compensated; errors are those of the class.
+        passive ones, and gravity as now compensated; errors are those of the class. After a change
+        of payloads or of the status while the robot moves it is to be restarted, with its residual:
+        the momentum is that of other bodies.
         """
         return MomentumObserver(
             self.model, rate, gravity_compensation=self.gravity_compensation,

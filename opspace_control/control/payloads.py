@@ -13,12 +13,13 @@ class Payloads:
     The nodes, (n,), are the controller's own, without payloads: their bodies change with these.
     ``gradual`` has, by name, those of their numbers that should change gradually.
     ``change_shapes(gone, shapes, touching)`` takes shapes of these names out of the controller's
-    distances and puts others in, or raises an OpspaceError and changes nothing.
+    distances and puts others in, or raises an OpspaceError and changes nothing. ``changed()`` is
+    called after each change.
     """
 
-    def __init__(self, model, nodes, change_shapes):
+    def __init__(self, model, nodes, change_shapes, changed):
         self._model, self._nodes, self._bare = model, nodes, nodes.copy()
-        self._change_shapes = change_shapes
+        self._change_shapes, self._changed = change_shapes, changed
         self._loads, self._shapes = {}, {}
         self.gradual = {'payload.mass': nodes['mass'],
                         'payload.center_of_mass': nodes['center_of_mass'],
@@ -69,3 +70,4 @@ class Payloads:
             else:
                 kept.pop(name, None)
         attach_payloads(self._nodes, self._bare, self._loads.values())
+        self._changed()
