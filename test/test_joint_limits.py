@@ -380,6 +380,8 @@ def test_a_gravity_torque_that_was_set_stays(arm):
     kept = OperationalSpaceController(arm, limits=own, effort_limits=halves).limits.gravity_torque
     assert kept[2] == 1.0
     assert np.delete(kept, 2) == pytest.approx(0.5 * np.delete(usual, 2))
+    own.changed(keep=False).gravity_torque[2] = 2.0
+    assert own.gravity_torque[2] == 1.0
 
 
 def test_limits_count_on_the_efforts_of_their_controller(arm):

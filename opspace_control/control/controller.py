@@ -199,8 +199,9 @@ class OperationalSpaceController(ControllerState):
         out : (nv,) float array, optional
             Receives the result; without it a new array is made.
         dt : float
-            Time since the last cycle, s: of integral action and filters of force control, of the
-            transition to contact, of the motion of an impedance to its goal.
+            Time since the last cycle, s, of all that goes on in time: integral action and filters
+            of force control, trajectories of goals, the disturbance observer, joints that begin or
+            cease to rest at their limits. With 0 none of these goes on.
 
         Returns
         -------

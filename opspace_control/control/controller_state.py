@@ -229,9 +229,10 @@ class ControllerState(ControllerLimits):
     @property
     def residual_accelerations(self):
         """
-        Accelerations of point tasks that active limits leave unmet: dict of (6,).
+        Accelerations of tasks that active limits leave unmet: dict of (6,), of the last cycle.
 
-        m/s² and rad/s², along each task's axes; of the last cycle; without tasks that have none.
+        m/s² and rad/s² along the axes of a task at a point, of up to six joints of a joint task; a
+        joint task of more joints or of several branches is not in it, nor are tasks that miss none.
         """
         if not self.active_limits:
             return {}

@@ -94,9 +94,9 @@ class Grasping(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The limits of the joints."""
+    """The limits of the joints, and the bounds of this cycle that follow from them."""
 
-    efforts: np.ndarray  # (nv,) N m and N
+    efforts: np.ndarray  # (nv,) limits, N m and N
     joints: np.ndarray  # (nv,) LIMIT, of motion and gravity torque; None for the bare law
 
 

@@ -31,6 +31,8 @@ _NOTHING = 1e-6
 _NEAR = 0.02
 # Part of what one joint can do to a gravity torque that brakes it: other joints move it, too.
 _SHARE = 0.5
+# Least square of the part to which a limit is kept: a bound a million times wider bounds nothing.
+_LEAST_KEPT = 1e-6
 
 
 @inlined
@@ -216,4 +218,4 @@ def bound_gravity_torques(cycle, robot, demand, grasping, limits, v, scratch, sm
             up = slope = 0.0
         kept = cycle.keep * smooth_step((side * torque / limit.gravity_torque - _LIGHT) / _LIGHT)
         limit.gravity_bound = cycle.return_rate * (up - rate) - slope * rate
-        limit.gravity_bound += (1.0 / max(kept * kept, _NOTHING) - 1.0) * braking
+        limit.gravity_bound += (1.0 / max(kept * kept, _LEAST_KEPT) - 1.0) * braking

@@ -71,6 +71,9 @@ class JointLimits:
         drives, each in parts of its effort limit; 0: internal forces are of least norm. Contacts
         with a commanded internal wrench, and those of grasps, take no part.
 
+    Arrays are computed anew by `changed`, and by a controller with other effort limits; of what is
+    written to them only entries of ``gravity_torque`` stay then.
+
     Attributes
     ----------
     lower, upper : (nv,) arrays
@@ -105,6 +108,7 @@ class JointLimits:
         ``approach_rate``, ``keep`` and ``least_effort``; what joints can brake with stays.
         """
         limits = copy.copy(self)
+        limits.gravity_torque = self.gravity_torque.copy()
         limits._set(**{name: getattr(self, name) for name in _NUMBERS} | numbers)
         return limits
 

@@ -48,9 +48,9 @@ class Kind(NamedTuple):
     rests: bool
     """Whether a joint may rest at such a limit, see `find_resting`."""
     told: bool
-    """Whether a motion without bounds that violates none tells that none is active. It does not
-    tell efforts, which are not known yet, the share of forces, and distances, which also bound what
-    a moving world does next."""
+    """Whether no bound of the kind is active where the motion without bounds violates none. Not so
+    of efforts, which are not known before the problem is solved, of the share of forces, and of
+    distances, which also bound what a moving world does next."""
     lasts: bool
     """Whether multipliers remain where nothing moves: those of motions and efforts end with these.
     Of a joint's acceleration only where a limit of its position is why."""
