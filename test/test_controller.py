@@ -285,16 +285,19 @@ def test_live_changes_act_at_the_next_cycle(model):
         assert abs(torques[-1] - torques[-2]).max() > 1e-3
 
 
-@pytest.mark.parametrize('word', ['connect(0', '_state = state', 'connect(1', '_out = out'])
-def test_an_interrupt_leaves_no_other_arrays(word):
-    """The next cycle reads the state and writes the array that it is given."""
+@pytest.mark.parametrize(('place', 'word', 'given'), [
+    ('compute_torque', 'connect(0', True), ('compute_torque', '_state = state', True),
+    ('_connect_result', 'connect(1', True), ('_connect_result', '_out = out', True),
+    ('_connect_result', 'connect(1', False), ('_connect_result', '_out = out', False)])
+def test_an_interrupt_leaves_no_other_arrays(place, word, given):
+    """The next cycle reads the state and writes the array that it is given, and no other."""
     model = RobotModel.from_urdf(chain('revolute', 'revolute'))
     controller = OperationalSpaceController(model)
     states = [RobotState(model, q, v) for q, v in (([0.1, 0.2], [1.0, 2.0]), ([1.0, 2.0], [0, 3]))]
     wanted = [controller.compute_torque(state) for state in states]
     arrays = [np.full(model.nv, 7.0) for _ in range(2)]
     controller.compute_torque(states[0], arrays[0])
-    lines, first = inspect.getsourcelines(type(controller).compute_torque)
+    lines, first = inspect.getsourcelines(getattr(type(controller), place))
     number = first + next(k for k, line in enumerate(lines) if word in line)
 
     def interrupt(frame, event, _):
@@ -302,17 +305,17 @@ def test_an_interrupt_leaves_no_other_arrays(word):
             raise KeyboardInterrupt
         return interrupt
 
-    before, other = sys.gettrace(), int('(1' in word or 'out' in word)
-    sys.settrace(lambda frame, *_: interrupt if frame.f_code.co_name == 'compute_torque' else None)
+    before, other = sys.gettrace(), int(place == '_connect_result')
+    sys.settrace(lambda frame, *_: interrupt if frame.f_code.co_name == place else None)
     try:
         with pytest.raises(KeyboardInterrupt):
-            controller.compute_torque(states[1 - other], arrays[other])
+            controller.compute_torque(
+                states[1 - other], arrays[other] if given else None)
     finally:
         sys.settrace(before)
     for state, torque in zip(states, wanted, strict=True):
-        for out in arrays[::-1]:
+        for out in (*arrays[::-1], None, arrays[0]):
             for array in arrays:
                 array[:] = 7.0
-            controller.compute_torque(state, out)
-            assert out == pytest.approx(torque)
-            assert sum((array != 7.0).any() for array in arrays) == 1
+            assert controller.compute_torque(state, out) == pytest.approx(torque)
+            assert [(array != 7.0).any() for array in arrays] == [array is out for array in arrays]

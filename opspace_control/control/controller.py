@@ -49,6 +49,10 @@ from opspace_control.tasks.pose import PoseTask
 from opspace_control.tasks.posture import PostureTask, bind_posture
 from opspace_control.tasks.task import OperationalTask, bind_tasks
 
+# A state, an array and a time that no cycle has been given: an interrupt may come between what is
+# connected to a cycle and the attribute that tells it.
+_UNKNOWN = object()
+
 
 class OperationalSpaceController(ControllerState):
     """
@@ -213,13 +217,11 @@ class OperationalSpaceController(ControllerState):
             self.warm_up()
         if state is not self._state:
             check_state(self.model, state, ControlError)
-            self._state = None  # an interrupt may come: what is connected is told last
+            self._state = _UNKNOWN
             self._compute.connect(0, self._read, state.address, self._values.nbytes)
             self._state = state
-        if out is None or out is not self._out:
-            out, self._out = result_for(self.model, out), None
-            self._compute.connect(1, address(out), self._written, out.nbytes)
-            self._out = out
+        if out is not self._out:
+            self._connect_result(out)
         if dt is not self._dt:
             check_time(dt, ControlError)
             self._compute.take(dt)
@@ -227,11 +229,18 @@ class OperationalSpaceController(ControllerState):
         for task in self._planned:
             task.plan_target(dt)
         self._compute.repeat()
-        return out
+        return self._tau.copy() if out is None else out
+
+    def _connect_result(self, out):
+        """Let cycles write their joint forces to ``out``, beside the controller's own if given."""
+        self._out = _UNKNOWN
+        place, size = (0, 0) if out is None else (address(result_for(self.model, out)), out.nbytes)
+        self._compute.connect(1, place, self._written, size)
+        self._out = out
 
     def warm_up(self):
         """Load the cycle, or compile it without a library, so that no cycle waits for it."""
-        self._state = self._out = self._dt = object()  # none that the cycle was given
+        self._state = self._out = self._dt = _UNKNOWN
         self._read, self._written = address(self._values), address(self._tau)
         self._compute = self._kernel.bind(*self._arguments, 0.0, self._q, self._v, self._tau)
 
