@@ -19,7 +19,7 @@ def measure():
     """Return the figures of two hands, and of two hands and two feet."""
     robot = demo_robot('talos')
     text = robot.path().read_text()
-    return [*_compare('Talos, two hands', 'two_hands', (1.0, 0.5, 0.2),
+    return [*_compare('Talos, two hands', 'two_hands', (0.7, 0.5, 0.2),
                       Contest.set_up(text, robot.hands, robot.start)),
             *_compare('Talos, hands and feet', 'four_points', (1.4, None, None),
                       Contest.set_up(text, (*robot.hands, *_FEET), robot.start))]
