@@ -61,6 +61,18 @@ def faded(part, on, dt, time):
 
 
 @inlined
+def resting_softness(share):
+    """
+    Return by how much a joint may move that rests at its limit by a share, above 0, up to 1.
+
+    In parts of its mobility where singular directions are computed, and of its acceleration limit
+    in the problem: were it the same to be at rest for the one and free for the other, a direction
+    would become singular, the joint leave its limit, and both begin anew.
+    """
+    return (1.0 / share - 1.0) ** 3
+
+
+@inlined
 def approached(part, target, dt, time):
     """Return a part after dt s of its change towards a target; from 0 to 1 it takes ``time`` s."""
     return min(max(target, part - dt / time), part + dt / time)

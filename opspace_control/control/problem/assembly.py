@@ -30,6 +30,7 @@ from opspace_control.control.limits.kinds import (
     JOINT_FORCE,
     quantity_of,
 )
+from opspace_control.control.limits.limit_law import resting_softness
 from opspace_control.control.problem.references import NOMINAL, REFERENCE
 from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.program import LASTING, PROXIMAL
@@ -200,7 +201,7 @@ def write_bounds(data, count, a, nominal):
         lower, upper = bounds_of(data, kind, k)
         if not nominal and w < data.cycle.resting_count:
             limit = data.bounds.joints[k]
-            leave = (1.0 / limit.resting_share[kind] - 1.0) * unit_of(data, kind, k)
+            leave = resting_softness(limit.resting_share[kind]) * unit_of(data, kind, k)
             if limit.side[kind] > 0 and math.isfinite(upper):
                 lower = max(lower, upper - leave)
             elif limit.side[kind] < 0 and math.isfinite(lower):

@@ -14,7 +14,7 @@ from opspace_control.compiled import called, rare
 from opspace_control.control.data import DEMANDED, FORCE, SCALE, WANTED
 from opspace_control.control.limits.bounds import acceleration_of
 from opspace_control.control.limits.kinds import GRAVITY_TORQUE, POSITION, RESTING_KINDS
-from opspace_control.control.limits.limit_law import faded, is_limited
+from opspace_control.control.limits.limit_law import faded, is_limited, resting_softness
 from opspace_control.control.problem.assembly import gather_tasks, threshold_of
 from opspace_control.control.singular.direction_law import level_neighbourhood
 from opspace_control.control.singular.direction_motion import clear_singular_forces
@@ -79,7 +79,7 @@ def regularise_resting(data, count):
     first = int(0.0)  # a literal 0 would be a type of its own: one more compilation
     for w in range(count):
         k, kind = bound_rows.dof[w], bound_rows.kind[w]
-        softer = 1.0 + (1.0 / max(limits[k].resting_share[kind], _LEAST) - 1.0) ** 3
+        softer = 1.0 + resting_softness(max(limits[k].resting_share[kind], _LEAST))
         resting_rows.diagonal[w] = gram[w, w]
         gram[w, w] += (softer - 1.0) * bound_rows.mobility[w]
         resting_rows.level.scale[w] = 1.0 / math.sqrt(bound_rows.mobility[w] * softer)
