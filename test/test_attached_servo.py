@@ -16,9 +16,11 @@ from opspace_control import (
     CollisionModel,
     ControlError,
     DistanceLimits,
+    Grasp,
     JerkLimits,
     JointLimits,
     OperationalSpaceController,
+    Payload,
     PoseTask,
     PostureTask,
     RobotModel,
@@ -54,10 +56,10 @@ def model():
     return RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
 
 
-def make_servo(model, names=('l_hand', 'r_hand'), distances=None, **task):
+def make_servo(model, names=('l_hand', 'r_hand'), distances=None, grasps=(), **task):
     controller = OperationalSpaceController(
         model, [PoseTask(name, **task) for name in names], PostureTask(kp=25.0),
-        limits=JointLimits(model), distances=distances)
+        limits=JointLimits(model), distances=distances, grasps=grasps)
     servo = Servo(controller)
     servo.set(effort_rate=20.0, velocity_scale=1.0, position_jump=0.1)
     servo.restart(0.0)
@@ -317,6 +319,51 @@ def test_a_new_node_takes_over(start, model):
     assert link.memory.frame['bytes_written'] == link.memory.frame['bytes_read']
     after = loop.cycle(1.8, q, v)[-1]
     np.testing.assert_allclose(after, before, atol=1e-6)
+
+
+def with_grasp(model):
+    return make_servo(model, distances=DistanceLimits(CollisionModel(model, ()), further=1),
+                      grasps=[Grasp(('r_hand', 'l_hand'), payload=Payload(2.0))])
+
+
+def test_a_new_node_takes_over_a_grasp(start, model):
+    """It knows where the object is, and whose tasks the grasp replaces; no effort jumps."""
+    servo, (q, _) = with_grasp(model), state(model, 0)
+    loop, v = start(servo), np.zeros(model.nv)
+    link, grasp = attached(loop, servo), servo.controller.grasps['grasp']
+    loop.ask('activate', (1.0).hex())
+    for k in range(1, 1200):  # until after all ramps
+        link.synchronise(1.0 + 1e-3 * k)
+        if k == 30:
+            with servo.ramps.smoothly():
+                grasp.engage(RobotState(model, q, v))
+            grasp.set_shapes([Shape('crate', None, 'box', [0.2, 0.2, 0.2])])
+        before = loop.cycle(1.0 + 1e-3 * k, q, v)[-1]
+    assert link.synchronise(2.2)
+    link.memory.close()
+    other = with_grasp(model)
+    link, again = AttachedServo(other), other.controller.grasps['grasp']
+    assert link.attach(loop.memory)
+    assert again.engaged
+    np.testing.assert_allclose(again.pose_in_carrier, grasp.pose_in_carrier, atol=1e-12)
+    assert not other.controller.shapes  # the new one knows no shape of it
+    link.synchronise(2.2)
+    np.testing.assert_allclose(loop.cycle(2.2, q, v)[-1], before, atol=1e-6)
+    assert link.synchronise(2.2)
+    np.testing.assert_allclose(again.internal_forces[0], grasp.internal_forces[0], atol=1e-9)
+    again.set_shapes([Shape('crate', None, 'box', [0.2, 0.2, 0.2])])
+    np.testing.assert_allclose(other.controller.shapes[0].position,
+                               grasp.pose_in_carrier[:3, 3], atol=1e-12)
+    with other.ramps.smoothly():
+        again.disengage()
+    assert not other.controller.shapes
+    for k in range(1, 1200):
+        link.synchronise(2.2 + 1e-3 * k)
+        after = loop.cycle(2.2 + 1e-3 * k, q, v)[-1]
+    assert [task.name for task in other.controller.tasks.values() if task.enabled] == [
+        'l_hand', 'r_hand']
+    bare = make_servo(model).controller
+    np.testing.assert_allclose(after, bare.compute_torque(RobotState(model, q, v)), atol=1e-6)
 
 
 HANDS = [Shape(hand, hand, 'sphere', [0.05]) for hand in ('l_hand', 'r_hand')]

@@ -4,6 +4,7 @@
 
 import time
 
+from opspace_control.control.grasping.grasp_binding import resume
 from opspace_control.control.saved import block_of
 from opspace_control.errors import ControlError
 from opspace_control.safety.servo_image import ServoImage
@@ -53,6 +54,7 @@ class AttachedServo:
             image.adopt()
             if self.servo.controller.shape_capacity:  # those that were there may have come later
                 self.servo.controller._limits.restore_shapes()
+            self._resume_grasps()
         else:
             image.note()
         self.memory = memory
@@ -97,6 +99,17 @@ class AttachedServo:
     def tell(self, kind, number=0):
         """Send what has changed here, then a `Request`; return whether there was room."""
         return self.send_changes() and self.memory.send(kind, number)
+
+    def _resume_grasps(self):
+        """Go on with grasps that an earlier node has engaged, with their payloads as of here."""
+        grasps = [*self.servo.controller.grasps.values()]
+        present = [grasp.engaged for grasp in grasps]
+        if not grasps:
+            return
+        with self.servo.ramps.smoothly():  # in here ramps are at their ends
+            for grasp, was in zip(grasps, present, strict=True):
+                if was or grasp.engaged:
+                    resume(grasp)
 
     def _renew(self):
         """Go on with other arrays, which the controller has got, of the same layout."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from opspace_control.control.grasping.grasp_law import GRASP, GRIP, MAX_BASIS
+from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 from opspace_control.model.nodes import WORLD, with_subtrees
 
 
@@ -47,6 +48,24 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads, status):
         grasp._context = GraspContext(model, frames[number], payloads, displaced, status)
         first = end
     return records, grips
+
+
+def resume(grasp):
+    """
+    Let a Grasp go on that another process has engaged, as the numbers of its controller say.
+
+    Internal forces that were set count until they are set again.
+    """
+    model, frame, _, tasks, _ = grasp._context
+    grasp._linkage = VirtualLinkage(grasp._grips['place'].copy(), grasp._turning)
+    pose = grasp._pose_in_carrier = np.eye(4)
+    if grasp._carrier is not None:
+        link = model.frames[model.frame_index(grasp._carrier)]
+        pose[:3, :3] = link['rotation'].T @ frame['rotation']
+        pose[:3, 3] = link['rotation'].T @ (frame['position'] - link['position'])
+    if grasp.engaged:  # otherwise a ramp ends it
+        grasp._displaced = tuple(task for task in tasks if not task.enabled)
+        grasp._write_payload(pose)
 
 
 def links_from(model, links):

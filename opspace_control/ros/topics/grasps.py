@@ -67,6 +67,7 @@ class Grasps(Part):
             for constraint in self._controller.constraints.values():
                 if constraint.closed:
                     constraint.close()
+        self.tell()  # of those that this node has found engaged
 
     def _engage(self, switched, on):
         try:
