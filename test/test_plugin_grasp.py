@@ -1,7 +1,7 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-A grasped object with shapes, while cycles run in the plug-in, in a real controller manager.
+Shapes of a grasped object and around it: cycles run in the plug-in, in a real manager.
 
 Runs where ros2_control, topic-based hardware and the plug-in of native/ros2_control are built and
 sourced. Our simulator is the hardware, and closes the grips.
@@ -175,3 +175,29 @@ def test_a_new_node_finds_the_object_grasped(robot):
     assert robot.gap() == pytest.approx(MARGIN, abs=1e-3)
     robot.press(MARGIN)
     robot.put_down()
+
+
+def test_what_is_around_moves(robot):
+    """A tray that comes from below lifts the crate, with a margin that may change, and goes."""
+    robot.run_node()
+    robot.lift()
+    publisher = robot.node.create_publisher(MarkerArray, f'{NAME}/collision_objects', 10)
+    robot.wait_until(publisher.get_subscription_count)
+    tray = Marker(ns='tray', type=Marker.CUBE, action=Marker.ADD)
+    tray.header.frame_id = 'base_link'
+    tray.scale.x, tray.scale.y, tray.scale.z = TABLE
+    gaps = []
+    for height in [*np.arange(0.0, 0.15, 1e-3), *[0.15] * 75]:  # at 0.05 m/s
+        tray.header.stamp = robot.node.get_clock().now().to_msg()
+        fill_message(tray.pose, np.array(BELOW) + height * UP)
+        publisher.publish(MarkerArray(markers=[tray]))
+        robot.spin(0.02)
+        gaps.append(robot.gap() - height)
+    assert min(gaps) > 0.5 * MARGIN
+    assert gaps[-1] == pytest.approx(MARGIN, abs=1e-3)
+    robot.wait_until(lambda: 'crate and tray/0' in robot.reports['distances at a limit'])
+    assert robot.set_parameter('collision.margin', 3.0 * MARGIN)
+    robot.wait_until(lambda: robot.gap() - 0.15 == pytest.approx(3.0 * MARGIN, abs=1e-3))
+    tray.action = Marker.DELETE
+    publisher.publish(MarkerArray(markers=[tray]))
+    robot.wait_until(lambda: robot.gap() == pytest.approx(0.1, abs=1e-3))

@@ -85,24 +85,29 @@ def test_the_same_topics_services_and_parameters(robot, controller):
     assert robot.state(PLUG) == 'active'
 
 
-def assert_same_cycles(robot, controller, weight, first):
+def assert_same_cycles(robot, make, weight, first):
     """
-    Compare efforts since a first state that was seen with those of a controller, bit by bit.
+    Compare efforts since a first state that was seen with those of controllers, up to rounding.
 
-    It runs as many cycles, of the same times, from the first one whose efforts are not ``weight``.
+    One that is made runs as many cycles, of the same times, from the first one whose efforts are
+    not ``weight``: that of the first such state, or of one just before, which was not published.
     """
     stamps = robot.cycles()
     # A state has the efforts of the cycle before.
     cycles = [int(abs(stamps - stamp).argmin()) - 1 for stamp in robot.stamps[first:]]
     seen = robot.seen_since(first)
     begin = np.flatnonzero((abs(seen - weight) > 1e-5).any(axis=1))[0]
-    state, efforts = robot.resting_state(controller), {}
-    for k in range(cycles[begin], cycles[-1] + 1):
-        efforts[k] = controller.compute_torque(
-            state, dt=1e-9 * (stamps[k] - stamps[k - 1])).copy()
     settled = begin + 10  # until then the rate of efforts may be limited
     assert len(seen) > settled + 100
-    np.testing.assert_array_equal(seen[settled:], [efforts[k] for k in cycles[settled:]])
+    found = []
+    for start in range(cycles[begin - 1] + 1, cycles[begin] + 1):
+        controller, efforts = make(), {}
+        state = robot.resting_state(controller)
+        for k in range(start, cycles[-1] + 1):
+            efforts[k] = controller.compute_torque(
+                state, dt=1e-9 * (stamps[k] - stamps[k - 1])).copy()
+        found.append(abs(seen[settled:] - [efforts[k] for k in cycles[settled:]]).max())
+    assert min(found) < 1e-9, found
 
 
 @pytest.mark.parametrize('way', [signal.SIGKILL, signal.SIGSTOP])
@@ -305,11 +310,15 @@ def test_shapes_come_and_go(robot, controller):
     publisher = robot.node.create_publisher(MarkerArray, f'{NAME}/collision_objects', 10)
     robot.wait_until(publisher.get_subscription_count)
     place, up = controller.tasks['left_hand'].pose[:3], np.eye(3)[2]
-    kept = controller_of(ROUTED | changed)
-    kept.distances = kept.distances.changed(collision=kept.distances.collision.with_shapes([
-        Shape('hand', 'l_hand', 'sphere', [0.1]),
-        Shape('ball', None, 'sphere', [0.1], place + 0.205 * up)]))
-    assert abs(robot.wanted_efforts(kept) - weight).max() > 0.5  # parts softly
+
+    def make():
+        """Return a controller that keeps the distance, and has held the robot."""
+        kept = controller_of(ROUTED | changed)
+        kept.distances = kept.distances.changed(collision=kept.distances.collision.with_shapes([
+            Shape('hand', 'l_hand', 'sphere', [0.1]),
+            Shape('ball', None, 'sphere', [0.1], place + 0.205 * up)]))
+        assert abs(robot.wanted_efforts(kept) - weight).max() > 0.5  # parts softly
+        return kept
 
     def send(number, action, offset=0.0):
         marker = Marker(ns='ball', id=number, type=Marker.SPHERE, action=action)
@@ -319,12 +328,14 @@ def test_shapes_come_and_go(robot, controller):
         publisher.publish(MarkerArray(markers=[marker]))
 
     first = len(robot.seen)
-    send(1, Marker.ADD, 0.205)  # nearer than the margin: the hand is to part
+    while np.allclose(robot.effort(), weight, atol=1e-5):  # the node may find the publisher later
+        send(1, Marker.ADD, 0.205)  # nearer than the margin: the hand is to part
+        robot.spin(0.5)
     robot.spin(0.5)
     for number in (2, 3):
         send(number, Marker.ADD, 2.0)
     robot.wait_for_words('room for 3 shapes')
-    assert_same_cycles(robot, kept, weight, first)
+    assert_same_cycles(robot, make, weight, first)
     send(1, Marker.DELETE)
     robot.wait_for_efforts(weight)
     assert robot.fastest_change(first) <= 40.0 * controller.effort_limits.max()
