@@ -76,7 +76,6 @@ class Carrier(Robot):
         file.write_text(yaml.safe_dump({SIMULATOR: {'ros__parameters': values | SIMULATED}}))
         self.start([sys.executable, '-m', 'opspace_control.cli.main', 'simulator', '--ros-args',
                     '--params-file', file, '-r', 'joint_states:=robot_joint_states'])
-        self.wait_until(lambda: 'crate' in self.poses)
 
     def _on_pose(self, name, message):
         self.poses[name] = pose_from_message(message.pose)
@@ -89,6 +88,7 @@ class Carrier(Robot):
                     self.shown[marker.id] = marker
 
     def run_node(self, **changed):
+        self.wait_until(lambda: 'crate' in self.poses)  # the simulator runs
         process = super().run_node(**CONTROL | changed)
         self.wait_for_words('Active: a cycle in the plug-in')
         return process
