@@ -33,7 +33,7 @@ from opspace_control.spatial.dense import dot_product
 # Joints that change a distance by less, m by rad or m, do not part a pair, nor does it come nearer
 # by more than some µm before they count. A bound that demands 10 m/s² of such a joint, as where the
 # first link turns in a pedestal that it overlaps, takes all other bounds away.
-_LEAST_GRADIENT = 1e-3
+LEAST_GRADIENT = 1e-3
 # The same of shapes that overlap by the zone of features, more. Near the posture with the greatest
 # depth a bound exerts τ / ∇d against a torque τ of tasks, and the curvature h of the depth makes
 # that the stiffness ``τ h / ∇d`` of the joint: with 1000 N m at 3 mm/rad far more than a cycle can
@@ -88,7 +88,7 @@ def find_distances(collision, cycle, nodes, states, limits, v, distances):
             add_gradient(nodes, states, near[s].nodes[side], near[s].points[side], near[s].normal,
                          1.0 - 2.0 * side, row)
         distances.attainable[s], distances.wider[s] = attainable_acceleration(
-            limits, row, _LEAST_GRADIENT + _DEEP_GRADIENT * overlap_share(
+            limits, row, LEAST_GRADIENT + _DEEP_GRADIENT * overlap_share(
                 collision, near[s].distance))
 
 

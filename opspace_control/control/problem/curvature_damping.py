@@ -11,16 +11,17 @@ the bounds of their accelerations, where they have no damping: what the task dem
 its sign with their position alone.
 
 Along the present motion v this is one number, κ: the second derivative of what tasks miss along v,
-less that of the links' inertias, over ``vᵀ A v``. It is the square of the frequency at which v
-would swing. The posture's reference is damped at ``r = (d / k) κ``, k being the stiffness and d the
-rate of the damping of the task, so that v goes to its rest in ``k / (d κ)`` of κ, the time 2 / √k
-of the task itself. Drives exert ``−r A (v − v_d)`` in the direction of the momentum: no eigenvector
-is sought, and at rest it is nothing. r may be far beyond 1 / dt, so v is that of the cycle's end,
-``v + q̈ dt``: the metric of the problem is ``A (1 + r dt)``. Divided by this factor, its forces are
-those of a problem in the metric A whose tasks are softer by it, and q̈_null becomes
-``(q̈_null − r (v − v_d)) / (1 + r dt)``: drives exert ``−r / (1 + r dt) A (v + q̈_null dt − v_d)``.
-All forces shrink alike, so r does not change where posture, tasks and bounds are in balance.
-Without ``q̈_null dt`` it did: r began with rounding, moved what was at rest, and rose with that.
+less that of the links' inertias, and of what bounds exert against that, see `bound_curvature`, over
+``vᵀ A v``. It is the square of the frequency at which v would swing. The posture's reference is
+damped at ``r = (d / k) κ``, k being the stiffness and d the rate of the damping of the task, so
+that v goes to its rest in ``k / (d κ)`` of κ, the time 2 / √k of the task itself. Drives exert ``−r
+A (v − v_d)`` in the direction of the momentum: no eigenvector is sought, and at rest it is nothing.
+r may be far beyond 1 / dt, so v is that of the cycle's end, ``v + q̈ dt``: the metric of the
+problem is ``A (1 + r dt)``. Divided by this factor, its forces are those of a problem in the metric
+A whose tasks are softer by it, and q̈_null becomes ``(q̈_null − r (v − v_d)) / (1 + r dt)``: drives
+exert ``−r / (1 + r dt) A (v + q̈_null dt − v_d)``. All forces shrink alike, so r does not change
+where posture, tasks and bounds are in balance. Without ``q̈_null dt`` it did: r began with
+rounding, moved what was at rest, and rose with that.
 
 v changes with r. So r rises with the forces of tasks within 5 ms, but falls slowly: where it
 followed κ both ways, both alternated within 14 ms, and efforts stepped.

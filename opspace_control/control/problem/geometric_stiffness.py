@@ -42,18 +42,13 @@ from opspace_control.control.data import (
     SCALE,
     WANTED,
 )
-from opspace_control.control.limits.kinds import (
-    JOINT_ACCELERATION,
-    POSITION,
-    lasts_at_rest,
-    quantity_of,
-)
 from opspace_control.control.problem.assembly import (
     PROXIMAL_STEPS,
     proximal_softness,
     threshold_of,
     write_gram,
 )
+from opspace_control.control.problem.bound_curvature import curvature_of_bounds, lasting_share
 from opspace_control.control.problem.curvature_damping import (
     exerted_damping,
     follow_curvature,
@@ -166,31 +161,10 @@ def exert_link_inertia(data, a, tau):
             tau)
 
 
-@rare
-def lasts(data, w):
-    """Return whether a row's bound is of a posture; those of motions and efforts end with these."""
-    bound_rows = data.scratch.bounded.bound_rows
-    kind, side = bound_rows.kind[w], 0 if bound_rows.multiplier[w] > 0.0 else 1
-    return lasts_at_rest(kind) and (quantity_of(kind) != JOINT_ACCELERATION or (
-        data.bounds.joints[bound_rows.dof[w]].reason[side] == POSITION))
-
-
-@rare
-def lasting_share(data):
-    """Return which part of the forces of bounds is that of postures, from 0 to 1, by ``f² G``."""
-    bound_rows, lasting, total = data.scratch.bounded.bound_rows, 0.0, 0.0
-    for w in range(data.cycle.bound_count):
-        square = bound_rows.multiplier[w] ** 2 * bound_rows.gram[w, w]
-        total += square
-        if lasts(data, w):
-            lasting += square
-    return lasting / total if lasting > 0.0 else 0.0
-
-
 @inlined
 def force_by_residual(stack, correction, first, last, softness):
     """
-    Return x; ``x S² s`` is the part of a level's force that its residual s causes.
+    Return x; ``x S² s`` is the part of a level's force that its residual s causes; and its share.
 
     Each step of `solve_steps` adds ``S² s / ε`` to the force, ε being the ``softness``. s has not
     the ``correction`` (k,) that singular-direction control misses. 0 below `LEAST_RESIDUAL` of the
@@ -201,10 +175,11 @@ def force_by_residual(stack, correction, first, last, softness):
         if stack[SCALE, r] > 0.0:
             residual += (stack[SCALE, r] * (stack[RESIDUAL, r] - correction[r])) ** 2
             force += (stack[FORCE, r] / stack[SCALE, r]) ** 2
-    if residual == 0.0:
-        return 0.0
+    if not force * residual > 0.0:
+        return 0.0, 0.0
     most = math.sqrt(force / residual)
-    return min(max(PROXIMAL_STEPS / softness - LEAST_RESIDUAL * most, 0.0), most)
+    x = min(max(PROXIMAL_STEPS / softness - LEAST_RESIDUAL * most, 0.0), most)
+    return x, x / most
 
 
 @rare
@@ -213,12 +188,12 @@ def add_inertias_of_point(data, e, x, rate):
     Add the inertias by ``x S² s`` at point e of the stack, and by its reaction.
 
     They are damped at the ``rate``, 1/s, at least. Returns what the rest of the geometric stiffness
-    takes of damping along the present motion, W.
+    takes of damping along the present motion, W, and the rate of the damping over the stiffness, s.
     """
     stack, point, directions = data.results.stack, data.robot.points[e], (
         data.scratch.bounded.directions)
     if is_group(point):
-        return 0.0
+        return 0.0, 0.0
     force, wrench, square, stiffness = directions[FORCES, :6], data.scratch.wrench, 0.0, 0.0
     for r in range(6):
         k = 6 * e + r
@@ -228,7 +203,7 @@ def add_inertias_of_point(data, e, x, rate):
             square += part
             stiffness += directions[STIFFNESS, k] * part
     if not stiffness > 0.0:
-        return 0.0
+        return 0.0, 0.0
     stiffness /= square
     base_wrench(point, force, 0, wrench)
     nodes, states, inertia = data.robot.nodes, data.robot.states, data.memory.link_inertia
@@ -236,7 +211,7 @@ def add_inertias_of_point(data, e, x, rate):
     if point.whole:
         add_inertias_at_center(
             nodes, states, data.robot.supports, e, point.mass, wrench, law, inertia)
-        return 0.0
+        return 0.0, law[1] / stiffness
     first, other = point.frame.node, point.other.node
     last = common_ancestor(nodes, first, other) if other >= 0 else WORLD
     add_inertias_by_force(nodes, states, point.p, first, last, wrench, law, inertia)
@@ -246,7 +221,7 @@ def add_inertias_of_point(data, e, x, rate):
             wrench[r] = -wrench[r]
         add_inertias_by_force(nodes, states, point.p, other, last, wrench, law, inertia)
         curvature += stiffness_along(nodes, states, point.p, other, last, wrench, data.v)
-    return law[1] / stiffness * curvature
+    return law[1] / stiffness * curvature, law[1] / stiffness
 
 
 @inlined
@@ -283,17 +258,21 @@ def write_link_inertia(data):
     if share == 0.0 or not may_stiffen(data):
         return
     part, rate = min(data.cycle.dt / _FORCE_TIME, 1.0), posture_rate(data.demand.dofs)
+    of_bounds = slowest = 0.0
     for level in range(levels.size - 1):
         first, last = levels[level], levels[level + 1]
-        x = part * share * force_by_residual(
+        x, of_level = force_by_residual(
             data.results.stack, directions[CORRECTION], first, last,
             proximal_softness(threshold_of(data, level)))
+        x *= part * share
         if x > 0.0:
             if not data.cycle.stiffened:
                 begin_link_inertia(data, stiffened, part)
                 energy = kinetic_energy(data.robot.nodes, data.robot.states, data.v)
-            data.cycle.stiffened = True
+            data.cycle.stiffened, of_bounds = True, max(of_bounds, of_level)
             for e in range(first // 6, last // 6):
-                power += add_inertias_of_point(data, e, x, rate)
+                of_point, time = add_inertias_of_point(data, e, x, rate)
+                power, slowest = power + of_point, max(slowest, time)
     if data.cycle.stiffened:
-        follow_curvature(data, power / part, energy, before, part)
+        power = power / part + slowest * of_bounds * curvature_of_bounds(data)
+        follow_curvature(data, power, energy, before, part)
