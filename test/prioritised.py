@@ -40,6 +40,7 @@ class Problem:
     own: float | np.ndarray = ATTAINABLE  # softness ε, of all rows or of each; 0: hard
     lasting: np.ndarray = field(default=None)  # softness δ
     levels_skipped: int = 0
+    residual_steps: np.ndarray = field(default=None)  # of `solve_levels`
 
     def __post_init__(self):
         n = len(self.rows)
@@ -80,20 +81,20 @@ class Problem:
         Return f, y and the changes of all active sets, by the solver of several levels.
 
         In so many steps, which begin with these multipliers. ``levels_skipped`` becomes their
-        number.
+        number, ``residual_steps`` that of each level.
         """
         n = len(self.rows)
         if active is None:
             active = np.zeros((len(self.levels) - 1, n), dtype=int)
         f_y = np.full((2, n), np.nan)
-        f_y[0] = forces
+        f_y[0], self.residual_steps = forces, np.full(len(self.levels) - 1, np.nan)
         changes, ended, self.levels_skipped = solve_problem_levels(
             Levels(np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
                    np.array([self.lasting, np.maximum(self.own, np.where(
                        np.equal(self.own, 0.0), 0.0, ATTAINABLE)) * self.mobility.diagonal()]),
                    np.array([self.lower, self.upper]), np.zeros(n), DEPENDENT),
             active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
-            np.full((LEVEL_SCRATCH, n), np.nan), f_y)
+            np.full((LEVEL_SCRATCH, n), np.nan), f_y, self.residual_steps)
         assert ended
         return *f_y, changes
 

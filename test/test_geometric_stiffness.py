@@ -323,3 +323,29 @@ def test_a_posture_that_moves_lags_while_a_hand_presses_unless_its_velocity_is_g
         lag = abs(now.q - target)[model.q_index[elbow]]
     assert least < lag < most
     assert bool(press) == bool(controller.active_limits)
+
+
+@pytest.mark.parametrize(('name', 'seed'), [('dual_arm', 173), ('humanoid', 202)])
+def test_efforts_are_continuous_where_multipliers_are_not_unique(name, seed):
+    """The bounds contradict the first hand, so multipliers in the level of the second one vary."""
+    model = RobotModel.from_urdf_file(share_directory() / 'urdf' / f'{name}.urdf')
+    lower, upper = (np.where(np.isfinite(limits), limits, usual) for limits, usual in (
+        (model.lower_position_limits, -2.0), (model.upper_position_limits, 2.0)))
+
+    def efforts(change):
+        rng = np.random.default_rng(seed)
+        q = lower + (upper - lower) * rng.uniform(0.02, 0.98, model.nv)
+        at_limit = rng.random(model.nv) < 0.3
+        q[at_limit] = np.where(rng.random(model.nv) < 0.5, lower, upper)[at_limit]
+        tasks = [PoseTask(hand, priority=k) for k, hand in enumerate(('l_hand', 'r_hand'))]
+        controller = OperationalSpaceController(model, tasks, limits=JointLimits(model))
+        v = rng.uniform(-0.3, 0.3, model.nv)
+        state = RobotState(model, q + change, v)
+        controller.compute_torque(state)
+        for task in tasks:
+            task.set_target([*(task.pose[:3] + rng.uniform(-1.0, 1.0, 3)), *task.pose[3:]])
+        return np.array([controller.compute_torque(state) for _ in range(6)])
+
+    way = np.random.default_rng(seed).normal(size=model.nv)
+    before = efforts(0.0)
+    assert abs(efforts(1e-11 * way) - before).max() < 1e-7 * abs(before).max()

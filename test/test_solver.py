@@ -210,6 +210,16 @@ def test_steps_miss_what_they_are_to(steps, forces):
     assert y == pytest.approx(wanted - missed, abs=1e-12)
 
 
+@pytest.mark.parametrize('steps', [1, 2])  # a third one would change no residual
+def test_growth_is_how_many_steps_make_the_forces(steps):
+    """Of a bound, of a level that contradicts it, and of one below that is free."""
+    rows, wanted = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0.0, 2.0, 0.0])
+    problem = Problem(rows, np.array([-np.inf, 2.0, 0.0]), wanted, np.diag([1.0, 4.0]),
+                      levels=(0, 1, 2, 3), own=1e-3)
+    problem.solve_levels(steps=steps)
+    assert problem.residual_steps == pytest.approx([np.inf, steps, np.inf], rel=1e-9)
+
+
 def test_steps_bring_what_can_be_had():
     """Goals that some motion reaches are reached, however little bounds leave of them."""
     random, reached = np.random.default_rng(6), 0
@@ -381,7 +391,7 @@ def test_a_bound_that_cannot_yield_beats_one_that_can():
                    np.array([[0.0, 0.0], [0.0, 1e-8]]), np.array([[-np.inf, 1.0], [0.0, np.inf]]),
                    np.full(n, free), DEPENDENT),
             np.zeros((1, n), int), np.full((n, n), np.nan), np.zeros(n, int),
-            np.full((LEVEL_SCRATCH, n), np.nan), f_y)
+            np.full((LEVEL_SCRATCH, n), np.nan), f_y, np.empty(1))
         assert ended
         assert f_y[1, 0] == pytest.approx(0.0, abs=1e-6)
 

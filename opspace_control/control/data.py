@@ -3,9 +3,8 @@
 """
 The data of a control cycle: named tuples of arrays, and the names of the rows of their blocks.
 
-The controller makes them once; kernels access their members by name. n is the number of nodes, nv
-that of degrees of freedom, k that of rows of the stack, six for each point. The shapes of results
-and scratch are the defaults of their fields, from which `make_arrays` makes them.
+The controller makes them once. n is the number of nodes, nv of degrees of freedom, k of rows of the
+stack, six for each point. Shapes are defaults of the fields, from which `make_arrays` makes them.
 """
 
 from typing import NamedTuple
@@ -248,6 +247,7 @@ class Problem(NamedTuple):
     order: np.ndarray = 'N int'
     scratch: np.ndarray = 'LEVEL_SCRATCH N'
     f_y: np.ndarray = '2 N'
+    residual_steps: np.ndarray = 'l+1'  # of `solve_levels`
 
 
 class Truncation(NamedTuple):

@@ -37,7 +37,6 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import (
     ACTIVATION,
     APPLIED,
-    FORCE,
     RESIDUAL,
     SCALE,
     WANTED,
@@ -48,7 +47,7 @@ from opspace_control.control.problem.assembly import (
     threshold_of,
     write_gram,
 )
-from opspace_control.control.problem.bound_curvature import curvature_of_bounds, lasting_share
+from opspace_control.control.problem.bound_curvature import curvature_of_bounds, oppose_residual
 from opspace_control.control.problem.curvature_damping import (
     exerted_damping,
     follow_curvature,
@@ -162,24 +161,17 @@ def exert_link_inertia(data, a, tau):
 
 
 @inlined
-def force_by_residual(stack, correction, first, last, softness):
+def counted_steps(residual_steps):
     """
-    Return x; ``x S² s`` is the part of a level's force that its residual s causes; and its share.
+    Return how many proximal steps of a level count, by how many its residual makes its force.
 
-    Each step of `solve_steps` adds ``S² s / ε`` to the force, ε being the ``softness``. s has not
-    the ``correction`` (k,) that singular-direction control misses. 0 below `LEAST_RESIDUAL` of the
+    All, also where the level ended its steps early; so the force is ``x S² s``, with x their number
+    by ε. What truncation misses of a direction counts as nothing: 0 below `LEAST_RESIDUAL` of the
     force.
     """
-    residual = force = 0.0
-    for r in range(first, last):
-        if stack[SCALE, r] > 0.0:
-            residual += (stack[SCALE, r] * (stack[RESIDUAL, r] - correction[r])) ** 2
-            force += (stack[FORCE, r] / stack[SCALE, r]) ** 2
-    if not force * residual > 0.0:
-        return 0.0, 0.0
-    most = math.sqrt(force / residual)
-    x = min(max(PROXIMAL_STEPS / softness - LEAST_RESIDUAL * most, 0.0), most)
-    return x, x / most
+    if residual_steps == 0.0:
+        return 0.0
+    return max(PROXIMAL_STEPS - LEAST_RESIDUAL * residual_steps, 0.0)
 
 
 @rare
@@ -250,29 +242,25 @@ def begin_link_inertia(data, stiffened, part):
 @rare
 def write_link_inertia(data):
     """Write the inertias and dampings for the next cycle, by the forces of this one's problem."""
-    levels, directions, stiffened = (
-        data.demand.levels, data.scratch.bounded.directions, data.cycle.stiffened)
+    levels, problem, stiffened = (
+        data.demand.levels, data.scratch.bounded.problem, data.cycle.stiffened)
     before, power, energy = data.cycle.damping_rate if stiffened else 0.0, 0.0, 0.0
     data.cycle.stiffened, data.cycle.damping_rate = False, 0.0
-    share = lasting_share(data)
-    if share == 0.0 or not may_stiffen(data):
+    if data.cycle.bound_count == 0 or not may_stiffen(data):
         return
     part, rate = min(data.cycle.dt / _FORCE_TIME, 1.0), posture_rate(data.demand.dofs)
-    of_bounds = slowest = 0.0
     for level in range(levels.size - 1):
-        first, last = levels[level], levels[level + 1]
-        x, of_level = force_by_residual(
-            data.results.stack, directions[CORRECTION], first, last,
-            proximal_softness(threshold_of(data, level)))
-        x *= part * share
-        if x > 0.0:
+        steps = counted_steps(problem.residual_steps[level + 1])
+        share = oppose_residual(data, level + 1) if steps > 0.0 else 0.0
+        if share > 0.0:
             if not data.cycle.stiffened:
                 begin_link_inertia(data, stiffened, part)
                 energy = kinetic_energy(data.robot.nodes, data.robot.states, data.v)
-            data.cycle.stiffened, of_bounds = True, max(of_bounds, of_level)
-            for e in range(first // 6, last // 6):
-                of_point, time = add_inertias_of_point(data, e, x, rate)
-                power, slowest = power + of_point, max(slowest, time)
+            data.cycle.stiffened, slowest = True, 0.0
+            x = steps / proximal_softness(threshold_of(data, level))
+            for e in range(levels[level] // 6, levels[level + 1] // 6):
+                of_point, time = add_inertias_of_point(data, e, part * share * x, rate)
+                power, slowest = power + of_point / part, max(slowest, time)
+            power += slowest * steps * curvature_of_bounds(data)
     if data.cycle.stiffened:
-        power = power / part + slowest * of_bounds * curvature_of_bounds(data)
         follow_curvature(data, power, energy, before, part)

@@ -110,12 +110,14 @@ def solve_problem(data, count, t, begin):
     levels, ended, levels_skipped = Levels(
         problem.first_rows, problem.steps, problem.G, problem.all_softness, problem.bounds,
         problem.free, DEPENDENT), True, 0
+    problem.residual_steps[:] = math.inf
     if data.cycle.at_once:
         data.cycle.at_once = solve_attainable(
             levels, problem.state, problem.factor, problem.order, problem.scratch, problem.f_y)
     if not data.cycle.at_once:
         _, ended, levels_skipped = solve_levels(
-            levels, problem.state, problem.factor, problem.order, problem.scratch, problem.f_y)
+            levels, problem.state, problem.factor, problem.order, problem.scratch, problem.f_y,
+            problem.residual_steps)
     finite = True
     for r in range(n):
         finite = finite and math.isfinite(problem.f_y[0, r])

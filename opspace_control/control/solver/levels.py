@@ -27,6 +27,7 @@ from opspace_control.control.solver.program import (
     ActiveSet,
     Program,
     is_bound,
+    steps_by_residual,
     unit_of_row,
 )
 from opspace_control.control.solver.start import start_active
@@ -223,7 +224,7 @@ def skip_level(program, first, last, above, f_y):
 
 
 @rare
-def solve_levels(problem, active, factor, order, scratch, f_y):
+def solve_levels(problem, active, factor, order, scratch, f_y, residual_steps):
     """
     Solve all levels, the highest first.
 
@@ -242,6 +243,8 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
     f_y : (2, n) array
         In: multipliers to begin with, such as those without bounds, which a level keeps as far as
         bounds leave nothing to be chosen. Receives the multipliers f and the values y.
+    residual_steps : (l,) array
+        Receives `steps_by_residual` of each level alone, infinite for one that is skipped.
 
     Returns
     -------
@@ -281,6 +284,8 @@ def solve_levels(problem, active, factor, order, scratch, f_y):
         ended = ended and (at_end or is_left_out)
         for r in range(first, last):
             lower[r], upper[r], soft[r] = own[0, r], own[1, r], softness[LASTING, r]
+        residual_steps[level] = math.inf if is_left_out else steps_by_residual(
+            softness[PROXIMAL], own, first, last, f_y)
         if is_left_out:
             levels_skipped += 1
             skip_level(program, first, last, above, f_y)
