@@ -349,3 +349,21 @@ def test_efforts_are_continuous_where_multipliers_are_not_unique(name, seed):
     way = np.random.default_rng(seed).normal(size=model.nv)
     before = efforts(0.0)
     assert abs(efforts(1e-11 * way) - before).max() < 1e-7 * abs(before).max()
+
+
+def test_a_cycle_without_time_changes_no_inertia_of_links():
+    """A state that is repeated; 0 of the change by 0 of its time was NaN in the next cycle."""
+    model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'dual_arm.urdf')
+    ends = model.upper_position_limits
+    controller = OperationalSpaceController(
+        model, [PoseTask('l_hand'), PoseTask('r_hand')], limits=JointLimits(model))
+    state = RobotState(model, np.where(np.isfinite(ends), ends, 0.0), np.full(model.nv, -0.1))
+    controller.compute_torque(state)
+    for task in controller.tasks.values():
+        task.set_target([*(task.pose[:3] + 0.7), *task.pose[3:]])
+    cycle = controller._cycle
+    for dt in (1e-3, 1e-3, 0.0, 0.0, 1e-3):
+        before = cycle['damping_rate'].item()
+        assert np.isfinite(controller.compute_torque(state, dt=dt)).all()
+        assert cycle['stiffened'].all()
+        assert (cycle['damping_rate'].item() == before) == (dt == 0.0)

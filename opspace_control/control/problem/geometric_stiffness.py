@@ -249,6 +249,9 @@ def write_link_inertia(data):
     if data.cycle.bound_count == 0 or not may_stiffen(data):
         return
     part, rate = min(data.cycle.dt / _FORCE_TIME, 1.0), posture_rate(data.demand.dofs)
+    if part == 0.0:  # without time all stays
+        data.cycle.stiffened, data.cycle.damping_rate = stiffened, before
+        return
     for level in range(levels.size - 1):
         steps = counted_steps(problem.residual_steps[level + 1])
         share = oppose_residual(data, level + 1) if steps > 0.0 else 0.0
