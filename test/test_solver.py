@@ -211,7 +211,7 @@ def test_steps_miss_what_they_are_to(steps, forces):
 
 
 @pytest.mark.parametrize('steps', [1, 2])  # a third one would change no residual
-def test_growth_is_how_many_steps_make_the_forces(steps):
+def test_residuals_tell_how_many_steps_make_the_forces(steps):
     """Of a bound, of a level that contradicts it, and of one below that is free."""
     rows, wanted = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0.0, 2.0, 0.0])
     problem = Problem(rows, np.array([-np.inf, 2.0, 0.0]), wanted, np.diag([1.0, 4.0]),
