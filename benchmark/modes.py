@@ -118,7 +118,7 @@ def _levels(robot):
         return controller.compute_torque(state)
     return _beside_aba(
         'levels', 'Talos, hands and torso at three levels, one hand pressing, limits kept', robot,
-        controller, cycle, middle, 2.0)
+        controller, cycle, middle, 1.5)
 
 
 def _squeezed(robot):
