@@ -70,6 +70,18 @@ def test_what_is_set_when_setting_fails_is_still_gradual(numbers):
     np.testing.assert_array_equal(numbers[0], [0.0, 1.0])
 
 
+def test_to_a_finite_number_and_back_to_infinity_before_a_step(numbers):
+    """The number is at infinity still: there is no way, and NumPy warns of inf - inf."""
+    numbers[0][:] = np.inf
+    ramps = ramps_of(numbers, 1.0)
+    with np.errstate(all='raise'):
+        for value in (5.0, np.inf):
+            with ramps.smoothly():
+                numbers[0][:] = value
+        ramps.advance(0.1)
+    assert (numbers[0] == np.inf).all()
+
+
 def test_what_is_set_without_a_ramp_stays(numbers):
     """Before a ramp, beside one, and in the middle of its own, which ends."""
     ramps = ramps_of(numbers, 1.0)

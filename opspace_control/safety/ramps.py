@@ -168,6 +168,8 @@ class Ramps:
                 changed = given != ramps['wanted']
                 ramps['wanted'] = given
                 if moving:
+                    # A number that is there already needs no rate: from infinity it is NaN.
+                    changed &= given != before
                     ramps['rate'][changed] = abs(given[changed] - before[changed]) / self.time
                     numbers[place] = before
                 ramps['last'] = numbers[place]
