@@ -12,6 +12,8 @@ from native_programs import NATIVE, compile_program, has_compiler, link_library
 
 from opspace_control import (
     ControlError,
+    ForceControl,
+    ForceSensor,
     JointLimits,
     JointTask,
     OperationalSpaceController,
@@ -364,6 +366,32 @@ def test_a_name_that_is_too_long(model):
     block_of(controller)
     controller = OperationalSpaceController(model, [PoseTask('l_hand', name='h' * 95)])
     with pytest.raises(ControlError, match=r"'h+\.\w+' has more than the 103 bytes.*shorter name"):
+        block_of(controller)
+
+
+def named_fields(controller):
+    block = block_of(controller)
+    header = block[:HEADER.itemsize].view(HEADER)[0]
+    names = [field['name'].decode() for field in block[header['fields']:][
+        :header['field_count'] * FIELD.itemsize].view(FIELD)]
+    assert len({*names}) == len(names)
+    return names
+
+
+def test_a_task_and_its_sensor_have_names_of_their_own(model):
+    """Both are named like the link by default, and both have axes R and a wrench."""
+    names = named_fields(OperationalSpaceController(model, [
+        PoseTask('l_hand', force_axes=['z'], force=ForceControl(sensor=ForceSensor('l_hand')))]))
+    assert {'l_hand.R', 'l_hand.wrench', 'sensor.l_hand.R', 'sensor.l_hand.wrench',
+            'sensor.l_hand.reading', 'sensor.l_hand.age'} <= {*names}
+
+
+def test_a_name_of_two_arrays_is_refused(model):
+    """A task can be named such that its numbers are called like those of a sensor."""
+    controller = OperationalSpaceController(model, [
+        PoseTask('l_hand', force_axes=['z'], force=ForceControl(sensor=ForceSensor('l_hand'))),
+        PoseTask('r_hand', name='sensor.l_hand')])
+    with pytest.raises(ControlError, match=r"'sensor.l_hand.\w+' would be that of two.*another"):
         block_of(controller)
 
 

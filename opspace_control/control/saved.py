@@ -66,7 +66,8 @@ def make_block(controller, servo=None):
 
     The latter is a `BlockMemory`. Without a ``servo``, a `safety.servo.Servo` of the controller,
     the block has the law alone. The trajectory to a goal is planned. A ControlError refuses a goal
-    with one before the first cycle: where it begins is not known, and names that are too long.
+    with one before the first cycle: where it begins is not known, and names that are too long or
+    those of two arrays.
     """
     for task in controller._pose_tasks:
         task.plan_target(0.0)
@@ -92,7 +93,7 @@ def make_block(controller, servo=None):
         header['servo_table'] = 8 * first  # from the first table on
     fields = [(name, numbers) for name, numbers in named
               if np.dtype(numbers.dtype).kind in 'fib' and numbers.flags.c_contiguous]
-    _check_names(fields)
+    _check_names([name for name, _ in fields])
     sizes = HEADER.itemsize, 8 * len(tables), SPAN.itemsize * len(arrays), (
         FIELD.itemsize * len(fields))
     _, header['table'], header['spans'], header['fields'], header['arrays'] = _places(sizes)
@@ -127,14 +128,18 @@ def save(controller, path, servo=None):
     Path(path).write_bytes(block_of(controller, servo))
 
 
-def _check_names(fields):
-    """Raise a ControlError for a name that a FIELD has no room for, with a zero behind it."""
-    most = FIELD['name'].itemsize - 1
-    for name, _ in fields:
+def _check_names(names):
+    """Raise a ControlError for a name of two arrays, or longer than a FIELD with a zero behind."""
+    most, known = FIELD['name'].itemsize - 1, set()
+    for name in names:
         if len(name.encode()) > most:
             raise ControlError(
                 f"The name '{name}' has more than the {most} bytes that a block has for it.",
                 cure='Give the joint, the task or the sensor a shorter name.')
+        if name in known:
+            raise ControlError(f"The name '{name}' would be that of two arrays of the block.",
+                               cure='Give the task or the sensor another name.')
+        known.add(name)
 
 
 def _named(controller):
@@ -153,9 +158,11 @@ def _named(controller):
     for task in groups:
         for k in range(task._record.size):
             yield from named_numbers(f'{task.name}.{k}', task._record[k:k + 1])
-    for parts, records in ((points, demand.tasks), (controller.sensors.values(), demand.sensors)):
-        for k, part in enumerate(parts):
-            yield from named_numbers(part.name, records[k:k + 1])
+    for k, task in enumerate(points):
+        yield from named_numbers(task.name, demand.tasks[k:k + 1])
+    # A sensor is named like its link by default, and so is the task that controls its force.
+    for k, name in enumerate(controller.sensors):
+        yield from named_numbers(f'sensor.{name}', demand.sensors[k:k + 1])
 
 
 def named_numbers(name, records):

@@ -66,11 +66,11 @@ JointServo::JointServo(const std::string& block, const std::string& library,
                       servo_.numbers<double>(task + ".target_twist", 6),
                       servo_.numbers<double>(task + ".target_acceleration", 6)});
   }
-  take_sensors(names("", ".reading"));
+  take_sensors(names("sensor.", ".reading"));
 }
 
 void JointServo::take_sensors(const std::vector<std::string>& wanted) {
-  const auto there = names("", ".reading");
+  const auto there = names("sensor.", ".reading");
   sensors_.clear();
   readings_.clear();
   for (const auto& sensor : wanted) {
@@ -79,8 +79,8 @@ void JointServo::take_sensors(const std::vector<std::string>& wanted) {
                                listed(there) + ".");
     }
     sensors_.push_back(sensor);
-    readings_.push_back({servo_.numbers<double>(sensor + ".reading", 6),
-                         servo_.numbers<double>(sensor + ".age")});
+    readings_.push_back({servo_.numbers<double>("sensor." + sensor + ".reading", 6),
+                         servo_.numbers<double>("sensor." + sensor + ".age")});
   }
 }
 
