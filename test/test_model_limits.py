@@ -7,6 +7,7 @@ import math
 import pytest
 from robots import joint, link, robot
 
+from opspace_control.errors import ModelError
 from opspace_control.model import KinematicTree
 
 INF = math.inf
@@ -80,3 +81,90 @@ def test_limits_of_joints_of_mixed_units_are_not_used_and_it_is_said(kind, nv):
     assert len(warnings) == 1
     assert f"{kind} joint 'j'" in warnings[0]
     assert read('', kind)[-1] == ()
+
+
+OWN = '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+
+
+def with_mimics(*inners, own=OWN, kinds=('revolute', 'revolute', 'revolute')):
+    """Return a robot whose joint j is mimicked by m0, m1 ..., the elements of which are given."""
+    joints = [joint('j', 'l0', 'l1', kinds[0], own)]
+    joints += [joint(f'm{k}', f'l{k + 1}', f'l{k + 2}', kinds[k + 1], inner)
+               for k, inner in enumerate(inners)]
+    return KinematicTree.from_urdf(robot(*(link(f'l{k}') for k in range(len(joints) + 1)), *joints))
+
+
+def mimic(lower, upper, velocity=INF, effort=1.0, multiplier=1.0, offset=0.0, soft=''):
+    """Return the elements of a joint that mimics j."""
+    return (f'<limit lower="{lower}" upper="{upper}" velocity="{velocity}" effort="{effort}"/>'
+            f'<mimic joint="j" multiplier="{multiplier}" offset="{offset}"/>{soft}').replace(
+                ' velocity="inf"', '')
+
+
+def position(tree):
+    return tree.lower_position_limits[0], tree.upper_position_limits[0]
+
+
+@pytest.mark.parametrize('numbers, wanted', [
+    ({'multiplier': 2.0, 'offset': 0.5}, (-0.75, 0.5)),
+    ({'multiplier': -2.0, 'offset': 0.5}, (-0.5, 0.75)),
+    ({'multiplier': 0.5, 'offset': 0.0}, (-1.0, 2.0)),
+    ({'multiplier': 0.0, 'offset': 0.0}, (-1.0, 2.0))])
+def test_a_mimic_joint_bounds_the_one_that_it_mimics(numbers, wanted):
+    """Its coordinate m q + o is from -1 to 1.5: positions of j that both allow."""
+    tree = with_mimics(mimic(-1.0, 1.5, **numbers))
+    assert position(tree) == pytest.approx(wanted)
+    assert (tree.lower_soft_limits[0], tree.upper_soft_limits[0]) == position(tree)
+    assert tree.warnings == ()
+
+
+def test_a_mimic_joint_is_no_faster_than_it_may_be():
+    assert with_mimics(mimic(-9, 9, velocity=1.0, multiplier=-2.0)).velocity_limits == [0.5]
+    assert with_mimics(mimic(-9, 9, velocity=1.0, multiplier=0.1)).velocity_limits == [3.0]
+    assert with_mimics(mimic(-9, 9, velocity=1.0, multiplier=0.0)).velocity_limits == [3.0]
+
+
+def test_a_mimic_joint_has_no_drive_to_bound():
+    assert with_mimics(mimic(-9, 9, effort=0.1)).effort_limits == [4.0]
+    assert with_mimics(mimic(-9, 9, effort=0.0)).warnings == ()
+
+
+def test_mimics_of_mimics_and_several():
+    second = mimic(-0.9, 0.9, multiplier=3.0).replace('joint="j"', 'joint="m0"')
+    tree = with_mimics(mimic(-2.0, 1.0, multiplier=-1.0), second)
+    assert position(tree) == pytest.approx((-0.3, 0.3))
+    # A continuous mimic joint turns on, and zeros are placeholders.
+    assert position(with_mimics(mimic(-0.1, 0.1), kinds=('revolute', 'continuous'))) == (-1.0, 2.0)
+    tree = with_mimics(mimic(0, 0, velocity=0.0))
+    assert (position(tree), tree.velocity_limits, tree.warnings) == ((-1.0, 2.0), [3.0], ())
+
+
+def test_soft_limits_of_mimic_joints():
+    soft = '<safety_controller soft_lower_limit="{}" soft_upper_limit="{}"/>'
+    tree = with_mimics(mimic(-1, 1, multiplier=2.0, soft=soft.format(-0.5, 0.5)))
+    assert position(tree) == (-0.5, 0.5)
+    assert (tree.lower_soft_limits, tree.upper_soft_limits) == ([-0.25], [0.25])
+    tree = with_mimics(mimic(-1, 1, soft=soft.format(-0.5, 0.5)), own=OWN + soft.format(0.6, 1.0))
+    assert position(tree) == (tree.lower_soft_limits, tree.upper_soft_limits) == (-1.0, 1.0)
+    assert "'m0' mimics 'j', and their soft limits leave no room" in tree.warnings[0]
+
+
+def test_limits_that_contradict_each_other_are_refused():
+    with pytest.raises(ModelError, match=(
+            r"'m0' mimics 'j', and its limits allow this joint -5 to -3, while 'j' allows it -1 to "
+            r"2: no position is within both\. Correct the <limit> of one of them, or multiplier")):
+        with_mimics(mimic(3, 5, multiplier=-1.0))
+    with pytest.raises(ModelError, match=(
+            r"'m1' mimics 'j', and its limits allow this joint 1 to 2, while 'j' and 'm0' allow it "
+            r'-1 to 0\.5: no')):
+        with_mimics(mimic(-9, 0.5), mimic(1, 2))
+
+
+def test_the_same_range_for_both_with_opposite_signs_counts_for_nothing():
+    """The PR2 has this at its grippers; the mimic joint cannot be meant to hold the other."""
+    tree = with_mimics(mimic(0, 0.548, multiplier=-1.0), own=OWN.replace('"-1"', '"0"'))
+    assert position(tree) == (0.0, 2.0)
+    assert len(tree.warnings) == 1
+    assert ("joint 'm0' mimics 'j', and its limits allow this joint -0.548 to 0, while 'j' allows "
+            'it 0 to 2: that is one position, and the range of the former is not used'
+            ) in tree.warnings[0]

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The assembly of a description into flat arrays: nodes, frames on nodes, numbers per dof."""
 
-import math
-
 import numpy as np
 
 from opspace_control.errors import ModelError
 from opspace_control.model.bodies import check_body, doubts, lump
+from opspace_control.model.limits import Limits, limits_of
 from opspace_control.model.nodes import (
     FRAME,
     LOCKED,
@@ -21,8 +20,7 @@ from opspace_control.model.nodes import (
 from opspace_control.model.topology import depth_first, resolve_mimics
 
 BASE = 'base'
-_UNLIMITED = (-math.inf, math.inf, math.inf, math.inf)
-_FREE = (*_UNLIMITED, *_UNLIMITED[:2], 0.0, 0.0)
+_FREE = (*Limits(), 0.0, 0.0)
 _SCALAR_KINDS = {'revolute': REVOLUTE, 'continuous': REVOLUTE, 'prismatic': PRISMATIC}
 _X, _Y, _Z = np.eye(3)
 _FLOATING = (('/x', PRISMATIC, _X), ('/y', PRISMATIC, _Y), ('/z', PRISMATIC, _Z),
@@ -40,7 +38,8 @@ class Assembly:
     def __init__(self, description, floating_base):
         self.root_link, joints = depth_first(description)
         self.mimics = resolve_mimics(description.joints)
-        self.warnings = []
+        self._limits, self.warnings = limits_of(
+            {joint.name: joint for joint in joints}, self.mimics)
         self.dofs = {}       # moving, independent joint (and the base) -> its indices into v
         self.dof_names = []
         self.limits = []     # by dof: four limits, two soft ones, damping, friction
@@ -77,12 +76,9 @@ class Assembly:
         if joint.name in self.mimics:
             self._mimic_nodes[joint.name] = len(self._nodes)
             return self._add_node(_SCALAR_KINDS[joint.type], joint.axis, node, rotation, position)
-        limits, warnings = _usable_limits(joint)
-        soft, doubtful = _soft_limits(joint, *limits[:2])
-        self.warnings += warnings + doubtful
         chain = _chain(joint)
         place = self._add_chain(joint.name, chain, node, rotation, position,
-                                (*limits, *soft, joint.damping, joint.friction))
+                                (*self._limits[joint.name], joint.damping, joint.friction))
         if len(chain) == 1:
             self._nodes[-1]['armature'] = joint.armature
         return place
@@ -190,54 +186,3 @@ def _in_plane_axes(normal):
     factor = 1.0 / (1.0 + c) if c > 0.0 else (1.0 - c) / across
     return (np.array([1.0 - factor * a * a, -factor * a * b, -a]),
             np.array([-factor * a * b, 1.0 - factor * b * b, -b]))
-
-
-def _usable_limits(joint):
-    """
-    Return (lower, upper, velocity, effort) of a joint's degree of freedom, and warnings.
-
-    Units are rad or m, rad/s or m/s, N·m or N; ±inf where there is no limit. Exporters write zeros
-    for unknown limits. A joint of zero range or zero velocity would be fixed, so such a zero means
-    no limit. A joint without a motor is common, and the smaller torque limit is the safe one, so a
-    zero effort stays zero. Both cases give a warning.
-    """
-    if joint.limit is None:
-        if joint.type in ('revolute', 'prismatic'):
-            return _UNLIMITED, [f"joint '{joint.name}' has no <limit>: nothing bounds its "
-                                'position, velocity or effort']
-        return _UNLIMITED, []
-    if joint.type in ('planar', 'floating'):
-        return _UNLIMITED, [f"the <limit> of {joint.type} joint '{joint.name}' is not used: "
-                            'its degrees of freedom differ in unit']
-    lower, upper, velocity, effort = joint.limit
-    warnings = []
-    if joint.type == 'continuous':
-        lower, upper = -math.inf, math.inf
-    elif lower == upper:
-        warnings.append(f"joint '{joint.name}' has equal lower and upper limits ({lower:g}), "
-                        'taken for no position limits; if it may not move, make it fixed')
-        lower, upper = -math.inf, math.inf
-    if velocity == 0.0:
-        warnings.append(f"joint '{joint.name}' has a velocity limit of 0, taken for none")
-        velocity = math.inf
-    if effort == 0.0:
-        warnings.append(f"joint '{joint.name}' has an effort limit of 0: it will get no torque; "
-                        'correct its <limit>, or name it in passive_joints')
-    return (lower, upper, velocity, effort), warnings
-
-
-def _soft_limits(joint, lower, upper):
-    """
-    Return (lower, upper), in rad or m, within which a joint is to be kept, and warnings.
-
-    They are those of its <safety_controller>, within its limits of position; these where it has
-    none, as all of its numbers are zero unless given.
-    """
-    if joint.soft_limit in (None, (0.0, 0.0)) or joint.type not in ('revolute', 'prismatic'):
-        return (lower, upper), []
-    soft = max(lower, joint.soft_limit[0]), min(upper, joint.soft_limit[1])
-    if soft[0] < soft[1]:
-        return soft, []
-    return (lower, upper), [
-        f"joint '{joint.name}' has a <safety_controller> whose soft limits "
-        f'({joint.soft_limit[0]:g}, {joint.soft_limit[1]:g}) leave it no room: they are not used']

@@ -79,7 +79,8 @@ class KinematicTree:
     one in v; a planar joint three, ``[x y θ]`` (``joint/x``, ``joint/y``, ``joint/rz``), where x
     and y are the joint frame's own, turned the short way with its z onto the joint axis; a
     ``floating`` joint seven and six, like the base but in its joint frame's axes. A mimic joint
-    follows the position of another and is no degree of freedom. Units are m, rad, kg, s, N, N·m.
+    follows the position of another and is no degree of freedom; its limits of position and velocity
+    are among those of the other. Units are m, rad, kg, s, N, N·m.
     """
 
     name: str

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from opspace_control.errors import SimulationError
 from opspace_control.model.cleaning import named_elements
+from opspace_control.model.limits import Limits, limits_of
 from opspace_control.model.topology import depth_first, nearest, resolve_mimics
 from opspace_control.model.urdf import describe, robot_element
 
@@ -86,13 +87,15 @@ def read_urdf(text, *, collision_shapes, shapes=()):
             body.extend(shape for element in link.findall('collision')
                         if (shape := _primitive(element)) is not None)
     elements = named_elements(robot, 'joint')
-    joints = {name: _copy_joint(joint, mimics.get(name), elements[name], kept)
+    limits, _ = limits_of(described.joints, mimics)
+    joints = {name: _copy_joint(joint, mimics.get(name), limits.get(name, Limits()),
+                                elements[name], kept)
               for name, joint in described.joints.items()}
     return (ET.tostring(kept, encoding='unicode'), described.links,
             {name: joint for name, joint in joints.items() if joint.parts})
 
 
-def _copy_joint(given, mimic, element, kept):
+def _copy_joint(given, mimic, limits, element, kept):
     """Append to ``kept`` the elements of a joint for the importer; return the `Joint`."""
     if given.type not in _DOFS:
         raise SimulationError(
@@ -102,15 +105,12 @@ def _copy_joint(given, mimic, element, kept):
     ET.SubElement(copy, 'parent', link=body_name(given.parent))
     ET.SubElement(copy, 'child', link=body_name(given.child))
     copy.extend(part for part in element if part.tag in _COPIED)
-    lower, upper, _, effort = given.limit or (-math.inf, math.inf, math.inf, math.inf)
-    if given.type not in ('revolute', 'prismatic') or lower == upper:
-        lower, upper = -math.inf, math.inf
-    # A mimic joint stops where the mimicked one does.
-    if (math.isfinite(lower) or math.isfinite(upper)) and mimic is None:
+    lower, upper = limits.lower, limits.upper  # none of a mimic joint: the mimicked one has them
+    if math.isfinite(lower) or math.isfinite(upper):
         ET.SubElement(copy, 'limit', lower=str(max(lower, -_FAR)), upper=str(min(upper, _FAR)))
     dofs, parts = ([given.name + suffix for suffix in names] for names in _DOFS[given.type])
-    return Joint(given.name, given.child, tuple(dofs), tuple(parts), lower, upper, effort,
-                 given.armature, mimic)
+    return Joint(given.name, given.child, tuple(dofs), tuple(parts), lower, upper,
+                 limits.effort, given.armature, mimic)
 
 
 def _primitive(collision):

@@ -8,6 +8,7 @@ import numpy as np
 from viser.transforms import SO3
 
 from opspace_control.collision.urdf_shapes import MeshError, find_mesh, load_mesh, read_looks
+from opspace_control.model.limits import limits_of
 from opspace_control.model.topology import depth_first, resolve_mimics
 from opspace_control.model.urdf import SCALAR_TYPES, read_urdf
 
@@ -38,6 +39,7 @@ class RobotScene:
         self._origins = {self.root_link: (np.zeros(3), SO3.identity())}
         self._parents = {joint.child: joint.parent for joint in joints}
         mimicked_joints = resolve_mimics(description.joints)
+        limits, _ = limits_of(description.joints, mimicked_joints)
         self._joints, self.limits = [], {}
         for joint in joints:
             node = self._add(joint)
@@ -46,10 +48,8 @@ class RobotScene:
             mimicked = mimicked_joints.get(joint.name, (joint.name, 1.0, 0.0))
             self._joints.append(_MovingJoint(joint, node, mimicked))
             if joint.name not in mimicked_joints:
-                lower, upper, _, effort = joint.limit or (-math.inf, math.inf, math.inf, math.inf)
-                if joint.type == 'continuous':
-                    lower, upper = -math.inf, math.inf
-                self.limits[joint.name] = lower, upper, effort
+                limit = limits[joint.name]
+                self.limits[joint.name] = limit.lower, limit.upper, limit.effort
         looks = read_looks(text)
         self.doubts = list(looks.doubts)
         self._dress(looks, joints)
