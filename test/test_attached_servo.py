@@ -14,6 +14,7 @@ from native_programs import compile_program
 
 from opspace_control import (
     CollisionModel,
+    Contact,
     ControlError,
     DistanceLimits,
     Grasp,
@@ -364,6 +365,44 @@ def test_a_new_node_takes_over_a_grasp(start, model):
         'l_hand', 'r_hand']
     bare = make_servo(model).controller
     np.testing.assert_allclose(after, bare.compute_torque(RobotState(model, q, v)), atol=1e-6)
+
+
+@pytest.mark.parametrize('kind', ['grasp', 'contact'])
+def test_a_new_node_leaves_disabled_what_was_disabled_before(start, model, kind):
+    """A task of a hand that a user has disabled stays so when the hand is released."""
+    def make():
+        tasks = [PoseTask('l_hand'), PoseTask('r_hand'), PoseTask('r_hand', name='extra', axes='x')]
+        servo = Servo(OperationalSpaceController(
+            model, tasks, PostureTask(kp=25.0), limits=JointLimits(model),
+            constraints=[Contact('r_hand', name='contact', kind='point')],
+            grasps=[Grasp(('r_hand', 'l_hand'))]))
+        servo.restart(0.0)
+        controller = servo.controller
+        return servo, controller, {**controller.grasps, **controller.constraints}[kind]
+
+    (servo, controller, switched), (q, _) = make(), state(model, 0)
+    loop, v = start(servo), np.zeros(model.nv)
+    link = attached(loop, servo)
+    loop.ask('activate', (1.0).hex())
+    with servo.ramps.smoothly():
+        controller.tasks['extra'].enabled = False
+    for k in range(1, 20):
+        link.synchronise(1.0 + 1e-3 * k)
+        loop.cycle(1.0 + 1e-3 * k, q, v)
+    with servo.ramps.smoothly():
+        switched.engage(RobotState(model, q, v))
+    for k in range(20, 1200):  # until after all ramps
+        link.synchronise(1.0 + 1e-3 * k)
+        loop.cycle(1.0 + 1e-3 * k, q, v)
+    assert link.synchronise(2.2)
+    link.memory.close()
+    other, controller, switched = make()
+    link = AttachedServo(other)
+    assert link.attach(loop.memory)
+    with other.ramps.smoothly():
+        switched.disengage()
+        enabled = {name for name, task in controller.tasks.items() if task.enabled}
+    assert enabled == {'l_hand', 'r_hand'}
 
 
 HANDS = [Shape(hand, hand, 'sphere', [0.05]) for hand in ('l_hand', 'r_hand')]

@@ -48,6 +48,7 @@ POSE_TASK = np.dtype([
     ('max_linear_velocity', np.float64),   # m/s, inf for none
     ('max_angular_velocity', np.float64),  # rad/s, inf for none
     ('activation', np.float64),          # of the task, from 0 (off) to 1 (exact)
+    ('displaced_by', np.int64),          # contact or grasp that has disabled it, from 1, or 0
     ('target_R', np.float64, (3, 3)),
     ('target_p', np.float64, (3,)),      # m; NaN: the pose of the next cycle
     ('target_twist', np.float64, (6,)),  # feed-forward, m/s and rad/s

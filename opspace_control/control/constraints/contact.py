@@ -6,6 +6,7 @@ import numpy as np
 
 from opspace_control.checks import checked
 from opspace_control.control.constraints.constraint import Constraint
+from opspace_control.control.constraints.displaced_tasks import DisplacedTasks
 from opspace_control.errors import ControlError
 from opspace_control.tasks.arguments import AXES, LINEAR
 
@@ -57,7 +58,6 @@ class Contact(Constraint):
         self._record['sole'], self._record['along'] = self._read_sole(sole, kind)
         self._record['line'] = self._record['sole'][4] == 0.0
         self._home = None
-        self._displaced = ()
 
     @property
     def normal(self):
@@ -143,12 +143,10 @@ class Contact(Constraint):
                                cure='Give it to one: constraints=[...].')
         if self.closed:
             return
-        model, tasks = self._home
+        model, displaced = self._home
         if state is not None:
             check_still(self.name, self.frame, self._rates(model, state), True)
-        self._displaced = tuple(task for task in tasks if task.enabled)
-        for task in self._displaced:
-            task.enabled = False
+        displaced.disable()
         self.close()
 
     def _rates(self, model, state):
@@ -160,14 +158,11 @@ class Contact(Constraint):
         return np.where([axis in self.axes for axis in AXES], rates, 0.0)
 
     def disengage(self):
-        """Release the link; its tasks are enabled at its present pose."""
+        """Release the link; tasks that `engage` has disabled are enabled, at its present pose."""
         if not self.closed:
             return
         self.open()
-        for task in self._displaced:
-            task.clear_target()
-            task.enabled = True
-        self._displaced = ()
+        self._home[1].enable()
 
     @property
     def load(self):
@@ -202,6 +197,7 @@ def check_still(name, frame, twist, turning, other='the ground'):
 
 def bind_contacts(constraints, model, tasks):
     """Give contacts the model and the tasks of their links."""
-    for contact in constraints:
+    for number, contact in enumerate(constraints, 1):
         if isinstance(contact, Contact):
-            contact._home = model, tuple(task for task in tasks if task.frame == contact.frame)
+            contact._home = model, DisplacedTasks(
+                [task for task in tasks if task.frame == contact.frame], number)

@@ -99,7 +99,6 @@ class Grasp(GraspForces):
         self._grips = np.zeros(len(self.effectors), GRIP)
         self._context = self._linkage = None
         self._internal = (None, None)
-        self._displaced = ()
         self._pose_in_carrier = np.eye(4)
         self.grasp_force = grasp_force
 
@@ -131,9 +130,7 @@ class Grasp(GraspForces):
         self._linkage = linkage
         self._place_frame(pose)
         fill_grips(self._record, self._grips, self._linkage, self._internal)
-        self._displaced = tuple(task for task in context.tasks if task.enabled)
-        for task in self._displaced:
-            task.enabled = False
+        context.displaced.disable()
         self.task.clear_target()
         self.task.enabled = True
         for constraint in self.constraints:
@@ -141,7 +138,12 @@ class Grasp(GraspForces):
         self._record['activation'] = 1.0
 
     def disengage(self):
-        """Open the constraints; the effectors' own tasks are enabled at their present poses."""
+        """
+        Open the constraints.
+
+        The effectors' own tasks that were enabled at the engagement are so again, at their present
+        poses; those that were disabled stay so.
+        """
         if not self.engaged:
             return
         self._record['activation'] = 0.0
@@ -150,10 +152,7 @@ class Grasp(GraspForces):
         self.task.enabled = False
         if self._carrier is not None:
             self._bound().payloads.put(self.name, self._carrier, None)
-        for task in self._displaced:
-            task.clear_target()
-            task.enabled = True
-        self._displaced = ()
+        self._context.displaced.enable()
 
     def set_internal_forces(self, tensions=None, moments=None):
         """

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opspace_control.control.constraints.displaced_tasks import DisplacedTasks
 from opspace_control.control.grasping.grasp_law import GRASP, GRIP, MAX_BASIS
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 from opspace_control.model.nodes import WORLD, with_subtrees
@@ -17,7 +18,7 @@ class GraspContext(NamedTuple):
     model: object
     frame: object    # FRAME record of the object's point
     payloads: object
-    tasks: tuple     # of its effectors, replaced by the object's
+    displaced: object  # DisplacedTasks: those of its effectors, replaced by the object's
     status: object   # of the joints
 
 
@@ -43,8 +44,9 @@ def bind_grasps(grasps, model, tasks, constraints, frames, payloads, status):
         numbers = [constraints.index(each) for each in grasp.constraints]
         own['constraint'] = [-1] * (len(own) - len(numbers)) + numbers
         grasp._record, grasp._grips = record, own
-        displaced = tuple(
-            task for task in tasks if task is not grasp.task and task.frame in grasp.effectors)
+        displaced = DisplacedTasks([
+            task for task in tasks if task is not grasp.task and task.frame in grasp.effectors],
+            numbers[0] + 1)  # that of its first constraint
         grasp._context = GraspContext(model, frames[number], payloads, displaced, status)
         first = end
     return records, grips
@@ -56,7 +58,7 @@ def resume(grasp):
 
     Internal forces that were set count until they are set again.
     """
-    model, frame, _, tasks, _ = grasp._context
+    model, frame = grasp._context.model, grasp._context.frame
     grasp._linkage = VirtualLinkage(grasp._grips['place'].copy(), grasp._turning)
     pose = grasp._pose_in_carrier = np.eye(4)
     if grasp._carrier is not None:
@@ -64,7 +66,6 @@ def resume(grasp):
         pose[:3, :3] = link['rotation'].T @ frame['rotation']
         pose[:3, 3] = link['rotation'].T @ (frame['position'] - link['position'])
     if grasp.engaged:  # otherwise a ramp ends it
-        grasp._displaced = tuple(task for task in tasks if not task.enabled)
         grasp._write_payload(pose)
 
 
