@@ -44,6 +44,10 @@ def test_what_is_taken(given, bounds):
     (np.ones((2, 3)), {'shape': (3, 3)}, 'Give 3 × 3 numbers, finite.'),
     ([math.inf], {'shape': None}, 'Give numbers, finite.'),
     ('1.0', {}, 'Give a number, finite.'), (True, {}, 'Give a number, finite.'),
+    (1e30, {'lowest': 0.0}, 'Give a number, zero or more, finite, below 1e+30.'),
+    ([0.0, -1e300], {'shape': (2,)}, 'Give 2 numbers, finite, below 1e+30.'),
+    (1e300, {'lowest': 0.0, 'highest': 1e4}, 'Give a number from 0 to 10000.'),
+    (-1e300, {'lowest': 0.0, 'infinite': True}, 'Give a number, zero or more, or inf.'),
     (None, {}, 'Give a number, finite.'), ([1.0], {}, 'Give a number, finite.')], ids=str)
 def test_what_is_refused(given, bounds, cure):
     with pytest.raises(TaskError) as caught:
@@ -51,3 +55,10 @@ def test_what_is_refused(given, bounds, cure):
     assert str(caught.value) == f"task 'hand': x = {given!r} is not allowed. {cure}"
     assert caught.value.cure == cure
     assert caught.value.task == 'hand'
+
+
+def test_a_limit_beyond_all_quantities_is_none():
+    """Programs write the largest number for no limit; its square is none."""
+    assert checked(1e300, 'x', TaskError, infinite=True) == math.inf
+    np.testing.assert_array_equal(
+        checked([-1e30, 9e29], 'x', TaskError, (2,), infinite=True), [-math.inf, 9e29])

@@ -433,7 +433,7 @@ def test_a_joint_without_effort_is_as_a_passive_one():
 
 
 def test_a_problem_without_a_finite_solution_is_told_and_leaves_nothing_behind(arm, bench):
-    """A feed-forward overflows: the sender of the efforts sees NaN, for one cycle."""
+    """A velocity overflows: the sender of the efforts sees NaN, for one cycle."""
     rng = np.random.default_rng(3)
     state = state_of(arm, rng)
     goal = goal_near(arm, state, rng, 0.5)
@@ -441,8 +441,8 @@ def test_a_problem_without_a_finite_solution_is_told_and_leaves_nothing_behind(a
     before, _ = bench.run(state, goal)
     assert bench.controller.limit_solutions > 0
     assert bench.controller.unsolved_limits == 0
-    bench.task.set_target(goal, acceleration=[1e308, 0.0, 0.0, 0.0, 0.0, 0.0])
-    assert not np.isfinite(bench.controller.compute_torque(state)).all()
+    fast = RobotState(arm, state.q, np.full(arm.nv, 1e200))
+    assert not np.isfinite(bench.controller.compute_torque(fast)).all()
     assert bench.controller.unsolved_limits > 0
     bench.run(state, goal)
     after, _ = bench.run(state, goal)

@@ -110,6 +110,8 @@ def test_wrong_inertias_are_refused_in_every_orientation(moments):
 @pytest.mark.parametrize(('arguments', 'what'), [
     ((-1.0,), 'payload: mass = -1.0'),
     ((np.nan,), 'mass'),
+    ((1e12,), 'mass = .* from 0 to 1e.06'),
+    ((1.0, (0, 1e9, 0)), 'center_of_mass = .* from -1000 to 1000'),
     (('heavy',), 'mass'),
     ((1.0, (0, 0)), 'center_of_mass'),
     ((1.0, (0, 0, np.inf)), 'center_of_mass'),

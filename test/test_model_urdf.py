@@ -50,6 +50,8 @@ def test_limits_left_out_are_those_of_the_specification():
     assert read_joint('<limit effort="5"/>').limit == (0.0, 0.0, math.inf, 5.0)
     assert read_joint('<limit lower="-1" velocity="2"/>').limit == (-1.0, 0.0, 2.0, math.inf)
     assert read_joint('<limit lower="-inf" upper="inf"/>').limit[:2] == (-math.inf, math.inf)
+    assert read_joint('<limit lower="-1e300" upper="1e30" velocity="1e308"/>').limit[:3] == (
+        -math.inf, math.inf, math.inf)
 
 
 def test_exchanged_limits_do_not_matter_on_a_continuous_joint():

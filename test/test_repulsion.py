@@ -57,6 +57,15 @@ def nearest(controller, state):
     return controller.distances.collision.distances(state.q)[0].distance
 
 
+def test_no_gain_makes_efforts_that_are_no_numbers():
+    """One of 1e29 exerts what joints can take, and 1e300, whose products overflow, is refused."""
+    controller, state = arm(1e29)
+    assert nearest(controller, state) < RANGE
+    assert np.isfinite(controller.compute_torque(state)).all()
+    with pytest.raises(ControlError, match=r'repulsion = 1e\+300 .*below 1e\+30'):
+        controller.distances.changed(repulsion=1e300)
+
+
 class TestForces:
     """What the posture's reference receives."""
 

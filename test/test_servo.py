@@ -68,6 +68,19 @@ def test_a_weight_that_is_not_finite_trips(servo):
     assert np.allclose(servo.tau, weight(servo), atol=1e-6)
 
 
+def test_an_effort_that_is_not_finite_trips(servo):
+    """The robot is held in position until `hold`, which gives up what made it so."""
+    cycles(servo, 100)
+    servo.controller._arguments.demand.dofs['effort'][-1] = np.nan
+    assert cycles(servo, 100, first=101) == BRAKED
+    assert servo.supervisor.trip is EFFORT_NOT_FINITE
+    assert np.allclose(servo.tau, weight(servo), atol=1e-6)
+    servo.hold()
+    assert cycles(servo, 1, first=201) == RESUME
+    assert cycles(servo, 100, first=202) == CONTROL
+    assert np.allclose(servo.tau, weight(servo), atol=1e-6)
+
+
 @pytest.mark.parametrize(('states', 'paused', 'trip'), [
     (5, True, None), (5, False, STATE_TIMEOUT), (300, True, TIME_STOPPED)])
 def test_states_of_one_stamp(servo, states, paused, trip):

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The disturbance observer: tasks compensate unknown joint forces along their axes of motion."""
 
-import math
 
 import numpy as np
 
-from opspace_control.checks import read_numbers
+from opspace_control.checks import checked
 from opspace_control.control.data import Disturbance
 from opspace_control.control.stack.disturbance import (
     BOUND,
@@ -63,16 +62,13 @@ class DisturbanceObserver:
         ControlError refuses what is no rate or no bound; then nothing changes.
         """
         given = {'rate': rate, 'max_force': max_force, 'max_moment': max_moment}
-        for name, value in given.items():
-            number = read_numbers(0.0 if value is None else value)
-            if value is not None and (number.shape != () or not number >= 0.0 or (
-                    name == 'rate' and not 0.0 < number < math.inf)):
-                raise ControlError(f'{name} of a disturbance observer is {value!r}.', value=value,
-                                   cure='Give a positive number; bounds may be 0 or inf.')
-        numbers = [self._rate[0], *self._bounds]
-        self._rate[0], *self._bounds[:] = (
-            old if value is None else float(value)
-            for old, value in zip(numbers, given.values(), strict=True))
+        bounds = {'lowest': 0.0, 'infinite': True}
+        self._rate[0], *self._bounds[:] = [
+            old if value is None else checked(
+                value, f'disturbance observer: {name}', ControlError,
+                **({'above': 0.0} if name == 'rate' else bounds))
+            for old, (name, value) in zip(
+                [self._rate[0], *self._bounds], given.items(), strict=True)]
         if self._data is not None:
             self.bounds[list(self._records.values())] = self._bounds
 

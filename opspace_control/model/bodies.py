@@ -16,6 +16,8 @@ from opspace_control.model.nodes import WORLD
 # would make it positive. Beyond that the file is wrong.
 _RELATIVE_SLACK = 1e-6
 _GYRATION_SLACK = 1e-12  # m²
+# Of a payload, kg and m: beyond, rounding of its inertia is more than that of light links.
+_HEAVIEST, _FURTHEST = 1e6, 1e3
 _BODY = ('mass', 'center_of_mass', 'inertia')
 
 
@@ -102,8 +104,9 @@ class Payload:
     inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
 
     def __post_init__(self):
-        mass = _numbers('mass', self.mass, (), lowest=0.0)
-        center = _numbers('center_of_mass', self.center_of_mass, (3,))
+        mass = _numbers('mass', self.mass, (), lowest=0.0, highest=_HEAVIEST)
+        center = _numbers('center_of_mass', self.center_of_mass, (3,), lowest=-_FURTHEST,
+                          highest=_FURTHEST)
         inertia = _numbers('inertia', self.inertia, (3, 3))
         center.flags.writeable = inertia.flags.writeable = False
         # Rounding is a part of the largest entry: an off-diagonal one may be nothing else.

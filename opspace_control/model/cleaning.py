@@ -6,12 +6,11 @@ import math
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
 
+from opspace_control.checks import HUGE
 from opspace_control.errors import ModelError
 
 JOINT_TYPES = ('revolute', 'continuous', 'prismatic', 'planar', 'floating', 'fixed')
 
-# No length, mass or inertia is larger in any unit; the products of larger ones could overflow.
-_HUGE = 1e30
 # Content of an attribute: text, a limit (a number that may be infinite), or so many numbers.
 _TEXT, _LIMIT = 'text', 'limit'
 
@@ -145,8 +144,8 @@ def _check(value, content, where, name):
     if content is _LIMIT:
         usable = len(numbers) == 1 and not math.isnan(numbers[0])
     else:
-        usable = len(numbers) == content and all(abs(number) < _HUGE for number in numbers)
+        usable = len(numbers) == content and all(abs(number) < HUGE for number in numbers)
     if not usable:
         count = 'a usable number' if content in (1, _LIMIT) else f'{content} usable numbers'
         raise ModelError(f'The {where} is not {count}.', element=name, value=value,
-                         cure=f'Write finite numbers below {_HUGE:g}.')
+                         cure=f'Write finite numbers below {HUGE:g}.')

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from opspace_control.checks import HUGE
 from opspace_control.errors import ModelError
 from opspace_control.model.cleaning import named_elements, parse_xml
 from opspace_control.model.ros2_control import read_hardware
@@ -142,7 +143,8 @@ def _numbers(node, attribute, default):
 
 
 def _number(node, attribute, default='0'):
-    return float(_numbers(node, attribute, default)[0])
+    number = float(_numbers(node, attribute, default)[0])
+    return number if abs(number) < HUGE else math.copysign(math.inf, number)  # a limit: none
 
 
 def _link(name, node):

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of axes, targets, gains and numbers of tasks, named in errors with their ``owner``."""
 
-import math
 
 import numpy as np
 
-from opspace_control.checks import checked, read_numbers
+from opspace_control.checks import HUGE, checked, read_numbers, usable
 from opspace_control.errors import TaskError
 from opspace_control.spatial.rotations import matrix_from_quaternion, quaternion_from_matrix
 
@@ -57,8 +56,8 @@ def read_pose(pose, owner, axes=AXES):
         numbers, numbers[:3, :3] = np.eye(4), numbers
     if numbers.shape not in {(4, 4), (7,)}:
         raise _refusal(owner, 'target pose', pose, 'Give (4, 4), or 7 numbers [x y z qx qy qz qw].')
-    if not np.isfinite(numbers).all():
-        raise _refusal(owner, 'target pose', pose, 'Give finite numbers.')
+    if not usable(numbers):
+        raise _refusal(owner, 'target pose', pose, f'Give finite numbers, below {HUGE:g}.')
     if numbers.shape == (7,):
         norm = np.linalg.norm(numbers[3:])
         if abs(norm - 1.0) > QUATERNION_TOLERANCE:
@@ -86,8 +85,9 @@ def read_six(values, name, owner, axes=AXES):
         numbers, six = six, np.zeros(6)
         possible = [axis in axes for axis in AXES]
         six[possible] = numbers[possible] if len(numbers) == 6 else numbers
-    if six.shape != (6,) or not all(map(math.isfinite, six.tolist())):
-        raise _refusal(owner, name, values, 'Give 6 finite numbers, linear first.')
+    if six.shape != (6,) or not sum(map(abs, six.tolist())) < HUGE:  # NaN is not, either
+        raise _refusal(owner, name, values,
+                       f'Give 6 finite numbers, linear first, below {HUGE:g}.')
     return six
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from opspace_control.checks import read_numbers
+from opspace_control.checks import HUGE, read_numbers
 from opspace_control.compiled import called, inlined
 from opspace_control.dynamics.data import group_by_branch
 from opspace_control.errors import TaskError
@@ -186,9 +186,10 @@ class JointTask(RankedTask):
 
     def _numbers(self, values, what, unset=False):
         numbers = read_numbers(values)
-        if numbers.shape != (len(self.joints),) or not (np.isfinite(numbers) | unset).all():
+        if numbers.shape != (len(self.joints),) or not (
+                (abs(numbers) < HUGE) | (unset & np.isnan(numbers))).all():
             raise TaskError(f'{self._owner}: {what} = {values!r} cannot be used.', value=values,
-                            cure=f'Give {len(self.joints)} finite numbers.')
+                            cure=f'Give {len(self.joints)} finite numbers, below {HUGE:g}.')
         return numbers
 
     def _move(self, records, groups):

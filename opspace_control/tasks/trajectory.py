@@ -6,7 +6,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from opspace_control.checks import read_numbers
+from opspace_control.checks import HUGE, read_numbers, usable
 from opspace_control.errors import TaskError
 from opspace_control.spatial.rotations import (
     angular_acceleration,
@@ -102,11 +102,12 @@ class JointTrajectory:
         if numbers.shape != (len(self.times), len(self.joints)):
             raise TaskError(f'The trajectory has not one {what} for each joint at every point.',
                             cure=f'Give {len(self.times)} times {len(self.joints)} numbers.')
-        if not np.isfinite(numbers).all():
-            i, j = np.argwhere(~np.isfinite(numbers))[0]
+        if not usable(numbers):
+            i, j = np.argwhere(~(abs(numbers) < HUGE))[0]
             raise TaskError(
                 f"The {what} of '{self.joints[j]}' at {self.times[i]:.3f} s is {numbers[i, j]}.",
-                joint=self.joints[j], time=float(self.times[i]), cure='Give finite numbers.')
+                joint=self.joints[j], time=float(self.times[i]),
+                cure=f'Give finite numbers, below {HUGE:g}.')
         return numbers
 
 

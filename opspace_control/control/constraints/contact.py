@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from opspace_control.checks import checked
+from opspace_control.checks import HUGE, checked, usable
 from opspace_control.control.constraints.constraint import Constraint
 from opspace_control.control.constraints.displaced_tasks import DisplacedTasks
 from opspace_control.errors import ControlError
@@ -89,7 +89,8 @@ class Contact(Constraint):
     @normal_force.setter
     def normal_force(self, bounds):
         bounds = np.array(bounds, float)
-        if bounds.shape != (2,) or not 0.0 <= bounds[0] < bounds[1] or np.isinf(bounds[0]):
+        bounds[bounds >= HUGE] = np.inf
+        if bounds.shape != (2,) or not 0.0 <= bounds[0] < bounds[1]:
             raise self._refusal('normal_force', bounds,
                                 'Give the least, 0 or more, and the greatest above it, N.')
         self._record['normal_force'] = bounds
@@ -99,7 +100,7 @@ class Contact(Constraint):
         if sole is None and kind != 'line':
             return (0.0, 0.0, 0.0, np.inf, np.inf), (1.0, 0.0, 0.0)
         sole = np.array(sole, float)
-        fits = sole.shape == (2, 3) and np.isfinite(sole).all() and kind != 'point'
+        fits = sole.shape == (2, 3) and usable(sole) and kind != 'point'
         diagonal = sole[1] - sole[0] if fits else np.zeros(3)
         if not (diagonal if kind == 'line' else diagonal[:2]).any():
             raise self._refusal('sole', sole, 'Give two opposite corners, (2, 3), of a surface '

@@ -4,6 +4,7 @@
 
 import numpy as np
 
+from opspace_control.checks import usable
 from opspace_control.control.constraints.contact import check_still
 from opspace_control.errors import ControlError
 from opspace_control.model import Payload
@@ -45,10 +46,10 @@ def read_internal_forces(grasp, tensions, moments):
     try:
         forces = tuple(None if given is None else np.broadcast_to(np.array(given, float), shape)
                        for given, shape in ((tensions, (count,)), (moments, (N, 3))))
-        usable = all(part is None or np.isfinite(part).all() for part in forces)
+        accepted = all(part is None or usable(part) for part in forces)
     except (TypeError, ValueError):
-        usable = False
-    if not usable:
+        accepted = False
+    if not accepted:
         raise ControlError(
             f"Grasp '{grasp.name}': these internal forces cannot be used.",
             cure=f'Give tensions of {count} and moments ({N}, 3), finite.', grasp=grasp.name)

@@ -26,6 +26,8 @@ _POSTURES = 64
 _GRAVITY_SHARE = 0.95
 # As good as no limit, rad/s² or m/s²: what limits are compared with has to be a number.
 _HARDEST = 1e6
+# Rates beyond that of any cycles let joints oscillate, 1/s.
+_FASTEST_RETURN = 1e4
 # For a joint without a limit of velocity, rad/s or m/s.
 _ORDINARY_SPEED = 2.0
 # What `JointLimits.changed` takes.
@@ -60,8 +62,8 @@ class JointLimits:
         What joints may brake with, N·m or N; if not given, the effort limits of the controller,
         and before there is one the URDF's. A controller refuses more than its own.
     return_rate : float
-        At which a joint that is too fast returns to the allowed velocity, 1/s; well below the rate
-        of the cycles.
+        At which a joint that is too fast returns to the allowed velocity, 1/s, 10,000 at most; well
+        below the rate of the cycles.
     approach_rate : float
         At which a joint approaches its limit at last, 1/s; well below ``return_rate``.
     keep : bool
@@ -145,7 +147,7 @@ class JointLimits:
         model = self.model
         self.position_margin = limit_number(position_margin, 'position_margin')
         self.velocity_kept = limit_number(velocity_kept, 'velocity_kept', 1e-6, 1.0)
-        self.return_rate = limit_number(return_rate, 'return_rate', 1.0)
+        self.return_rate = limit_number(return_rate, 'return_rate', 1.0, _FASTEST_RETURN)
         self.approach_rate = limit_number(
             approach_rate, 'approach_rate', 0.1, 0.5 * self.return_rate)
         self.least_effort = limit_number(least_effort, 'least_effort', 0.0, 1.0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware import conversions
+from opspace_control.tasks.arguments import read_six
 from opspace_control.tasks.trajectory import PoseTrajectory
 
 _SECOND = 1_000_000_000  # ns
@@ -69,7 +70,12 @@ class MovingGoals:
         return self._playing is not None or isinstance(self._motions.get(task), _Following)
 
     def feed_forward(self, task, name, values, time):
-        """Give a task's goal a ``twist`` or an ``acceleration`` (6,), as of a time, ns."""
+        """
+        Give a task's goal a ``twist`` or an ``acceleration`` (6,), as of a time, ns.
+
+        A TaskError refuses numbers that the task would not take in a cycle.
+        """
+        values = read_six(values, f'target {name}', f"task '{task.name}'")
         motion = self._motions.setdefault(task, _FeedForward(self))
         motion.parts[name] = values, time
 
