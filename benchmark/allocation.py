@@ -18,7 +18,7 @@ def measure():
     with entries() as entered:
         function, inputs = Contest.set_up(
             robot.path().read_text(), robot.hands, robot.start).ours()
-        function(*inputs[0])  # binds the kernel
+        function(*inputs[0])  # makes its partial
         entered.clear()
         function(*inputs[0])
     return [Figure('allocation.entries', 'Times that a cycle goes from Python to compiled code',
@@ -27,8 +27,8 @@ def measure():
 
 @contextmanager
 def entries():
-    """Yield a list of the names of kernels that Python enters, of those bound or called within."""
-    entered, bind, call = [], Kernel.bind, Kernel.__call__
+    """Yield a list of the names of kernels that Python enters, by their partials or by calls."""
+    entered, partial, call = [], Kernel.partial, Kernel.__call__
 
     def noted(kernel, function):
         def enter(*arguments):
@@ -36,14 +36,14 @@ def entries():
             return function(*arguments)
         return enter
 
-    def bound(kernel, *arguments):
-        function = bind(kernel, *arguments)
+    def counted_partial(kernel, *arguments):
+        function = partial(kernel, *arguments)
         enter = noted(kernel, function)
         enter.take, enter.connect = function.take, function.connect
         enter.repeat = noted(kernel, function.repeat)
         return enter
 
-    with mock.patch.object(Kernel, 'bind', bound), mock.patch.object(
+    with mock.patch.object(Kernel, 'partial', counted_partial), mock.patch.object(
             Kernel, '__call__', lambda kernel, *arguments: noted(
                 kernel, lambda *each: call(kernel, *each))(*arguments)):
         yield entered

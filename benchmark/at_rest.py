@@ -116,7 +116,7 @@ def seek(robot, goal, effort_rate=math.inf):
         velocities.append(state.v.copy())
         cut = cut or controller.limited_joints > 0
         sent = efforts[-1].copy()
-        envelope.bound(sent, simulated.timestep)
+        envelope.clamp(sent, simulated.timestep)
         simulated.set_effort(sent)
         simulated.step()
     free = ~model.locked

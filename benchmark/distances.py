@@ -41,7 +41,7 @@ def measure():
             find()
         return call, [(position,) for position in positions]
 
-    every_at, near_at = (at(near_pairs_at.bind(*arrays, data)) for data in (every, near))
+    every_at, near_at = (at(near_pairs_at.partial(*arrays, data)) for data in (every, near))
     theirs = pinocchio.buildModelFromUrdf(str(robot.path()))
     data = theirs.createData()
     aba = [(theirs, data, pinocchio.randomConfiguration(theirs), rng.uniform(size=theirs.nv),

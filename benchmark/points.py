@@ -85,7 +85,7 @@ def contenders(text, links, count):
     inputs = (moment_nodes(model), state.q, nodes_in_inertia(model.nodes, supports), plan,
               points[:0], np.empty((0, 6)), nan_filled(model.nodes.size, NODE_STATE),
               np.empty((0, 0)), L)
-    ours = inverse_inertia.bind(*inputs)
+    ours = inverse_inertia.partial(*inputs)
     peer, arguments = delassus(text, model, state, links)
     ours()
     turn = np.zeros((rows, rows))

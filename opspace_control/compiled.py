@@ -56,20 +56,20 @@ class Kernel(Compiled):
                 return entry(table)
         return self.dispatcher(*arguments)
 
-    def bind(self, *arguments):
+    def partial(self, *arguments):
         """
         Return a function of the numbers among these arguments, which calls it with the same arrays.
 
         That takes a fraction of the time of a call with all arguments, whose kinds are looked at.
         Its ``take`` takes numbers, and ``repeat`` calls with them, in less time again;
-        ``connect`` takes what ``repeat`` copies, see `library.bound`.
+        ``connect`` takes what ``repeat`` copies, see `library.partial`.
         Of several processes that have no library, one compiles the kernel and the others load it.
         """
         if library.is_there():
             entry, table, places = self.find(arguments)
             if entry:
-                return library.bound(entry, table, places, arguments)
-        return _jit(self).bound(self.dispatcher, arguments)
+                return library.partial(entry, table, places, arguments)
+        return _jit(self).partial(self.dispatcher, arguments)
 
     def find(self, arguments):
         """Return the library's function, or None, the table of arguments, and numbers' places."""

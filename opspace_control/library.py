@@ -188,7 +188,7 @@ def address(array):
     return array.ctypes.data
 
 
-def bound(entry, table, places, arguments):
+def partial(entry, table, places, arguments):
     """
     Return a function of the numbers at these places, which calls with this table.
 
@@ -199,7 +199,7 @@ def bound(entry, table, places, arguments):
     """
     first, count = (places or [0])[0], len(places)
     if places != [*range(first, first + count)]:
-        raise ValueError('Between the numbers of a bound kernel there is another argument.')
+        raise ValueError('Between the numbers of a kernel there is another argument.')
     take = functools.partial(
         struct.Struct(f'{count}d').pack_into, table, _NUMBERS.size * first)
     addresses = (ctypes.c_int64 * 8)(

@@ -25,7 +25,7 @@ import warnings
 import numpy as np
 
 from opspace_control.cli.main import VERBS, main
-from opspace_control.safety.envelope import EFFORT_GUARD, bound_efforts
+from opspace_control.safety.envelope import EFFORT_GUARD, clamp_efforts
 
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 _LOOK = 0.005  # s
@@ -131,7 +131,7 @@ def _serve():
     answers = os.fdopen(os.dup(sys.stdout.fileno()), 'w')
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     # Loads the library, or has Numba fill its tables.
-    bound_efforts(np.zeros(1, EFFORT_GUARD), 1.0, np.ones(1))
+    clamp_efforts(np.zeros(1, EFFORT_GUARD), 1.0, np.ones(1))
     inspect.getmodule(sys._getframe())  # goes through all modules, as the first line of a log does
     codes = {}
     for line in sys.stdin:

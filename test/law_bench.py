@@ -10,7 +10,7 @@ from opspace_control.model.nodes import FRAME, NODE
 from opspace_control.tasks.impedance_law import impede
 from opspace_control.tasks.pose_law import demand_pose
 from opspace_control.tasks.sensor import measure_wrench
-from opspace_control.tasks.task import bind_tasks
+from opspace_control.tasks.task import register_tasks
 
 
 @njit
@@ -56,7 +56,7 @@ class LawBench:
 
     def __init__(self, *tasks, origin=(0.0, 0.0, 0.0)):
         self.links = Links()
-        self.tasks, _, self.sensors = bind_tasks(tasks, self.links)
+        self.tasks, _, self.sensors = register_tasks(tasks, self.links)
         self.points = np.zeros(len(tasks), POINT)
         self.points['R'] = np.eye(3)
         self.origin = np.array(origin)

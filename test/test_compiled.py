@@ -16,13 +16,13 @@ ROOT = Path(__file__).parents[1]
 # Says that it is ready, waits for a word, compiles, and says how often it could not load.
 PROCESS = """
 import numpy as np
-from opspace_control.safety.envelope import EFFORT_GUARD, bound_efforts
+from opspace_control.safety.envelope import EFFORT_GUARD, clamp_efforts
 print(flush=True)
 input()
 guards, tau = np.zeros(1, EFFORT_GUARD), np.ones(1)
 guards['effort_limit'], guards['effort_rate'] = 2.0, 1.0
-bound_efforts(guards, 0.25, tau)
-print(tau.item(), bound_efforts.dispatcher.stats.cache_misses.total())
+clamp_efforts(guards, 0.25, tau)
+print(tau.item(), clamp_efforts.dispatcher.stats.cache_misses.total())
 """
 
 
@@ -78,11 +78,11 @@ import numba
 numba.version_info = numba.version_info._replace(short=eval(sys.argv[1]))
 import numpy as np
 from opspace_control import RobotModel, RobotState
-from opspace_control.safety.envelope import bound_efforts
+from opspace_control.safety.envelope import clamp_efforts
 from opspace_control.share import share_directory
 model = RobotModel.from_urdf_file(share_directory() / 'urdf' / 'arm_7r.urdf')
 state = RobotState(model, np.linspace(-1.0, 1.0, model.nq), np.linspace(1.0, 2.0, model.nv))
-own = bound_efforts.dispatcher._compiler.pipeline_class.__module__.startswith('numba.')
+own = clamp_efforts.dispatcher._compiler.pipeline_class.__module__.startswith('numba.')
 print(own, *model.inverse_dynamics(state, np.ones(model.nv)))
 """
 

@@ -25,7 +25,7 @@ def envelope():
 
 def bounded(envelope, efforts, dt=DT, at_rate_limit=None):
     tau = np.array(efforts, dtype=float)
-    count = envelope.bound(tau, dt)
+    count = envelope.clamp(tau, dt)
     assert at_rate_limit in (None, count)
     return tau
 

@@ -109,7 +109,7 @@ def test_only_joints_shrink_that_load_a_drive():
 
 
 def test_more_reach_is_not_a_worse_motion():
-    """Where distances bind, the series is chosen by the motion that they leave."""
+    """Where distances are limits, the series is chosen by the motion that they leave."""
     model = sample('dual_arm').model
     home = named_posture(model, {'l_elbow': -1.2, 'r_elbow': -1.2, 'l_shoulder_roll': 0.5,
                                  'r_shoulder_roll': -0.5})

@@ -28,7 +28,7 @@ from opspace_control.safety.accepted_state import (
     StateMemory,
     accept_state,
 )
-from opspace_control.safety.envelope import EFFORT_GUARD, bound_efforts
+from opspace_control.safety.envelope import EFFORT_GUARD, clamp_efforts
 from opspace_control.safety.state_checks import BASE_GUARD, STATE_GUARD
 
 ROOT = Path(__file__).parents[1]
@@ -146,58 +146,58 @@ class TestCall:
     def test_with_arrays_of_any_layout(self, step):
         """The library takes C-contiguous ones; Numba compiles for others."""
         tau = np.full(2 * step, 9.0)[::step]
-        assert bound_efforts(self.guards(), 0.25, tau) == 2
+        assert clamp_efforts(self.guards(), 0.25, tau) == 2
         assert tau.tolist() == [0.25, 0.5]
 
-    def test_bound(self):
+    def test_partial(self):
         tau = np.zeros(2)
-        bound = bound_efforts.bind(self.guards(), 0.0, tau)
+        step = clamp_efforts.partial(self.guards(), 0.0, tau)
         for dt, wanted in ((0.5, [0.5, 1.0]), (0.25, [0.75, 1.5])):
             tau[:] = 9.0
-            assert bound(dt) == 2
+            assert step(dt) == 2
             assert tau.tolist() == wanted
 
-    @pytest.mark.parametrize('bind', [bound_efforts.bind, lambda *arguments: jit.bound(
-        bound_efforts.dispatcher, arguments)], ids=['library', 'jit'])
-    def test_copies_before_and_after_a_call(self, bind):
+    @pytest.mark.parametrize('partial', [clamp_efforts.partial, lambda *arguments: jit.partial(
+        clamp_efforts.dispatcher, arguments)], ids=['library', 'jit'])
+    def test_copies_before_and_after_a_call(self, partial):
         """What precedes the memory that is connected, and what follows it, stays."""
         tau, given, results = np.zeros(2), np.array([1.0, 9.0, 9.0, 1.0]), np.full(4, 7.0)
-        bound = bind(self.guards(), 0.0, tau)
-        bound.take(0.5)
-        bound.repeat()
+        step = partial(self.guards(), 0.0, tau)
+        step.take(0.5)
+        step.repeat()
         assert tau.tolist() == [0.0, 0.0]  # nothing is copied yet
         for pair, target, source in ((0, tau, given[1:3]), (1, results[1:3], tau)):
-            bound.connect(pair, *map(library.address, (target, source)), 16)
+            step.connect(pair, *map(library.address, (target, source)), 16)
         for wanted in ([0.5, 1.0], [1.0, 2.0]):
-            bound.repeat()
+            step.repeat()
             assert results.tolist() == [7.0, *wanted, 7.0]
             assert given.tolist() == [1.0, 9.0, 9.0, 1.0]
-        bound.connect(0, 0, 0, 0)
+        step.connect(0, 0, 0, 0)
         tau[:] = 0.0
-        bound.repeat()
+        step.repeat()
         assert results.tolist() == [7.0, 0.5, 1.0, 7.0]
 
     def test_a_call_from_python_does_not_leak(self):
-        bound = bound_efforts.bind(self.guards(), 0.0, np.full(2, 2.0))
+        step = clamp_efforts.partial(self.guards(), 0.0, np.full(2, 2.0))
         before = sys.getrefcount(None), sys.getrefcount(0)
         for _ in range(1000):
-            bound.repeat()
+            step.repeat()
         assert abs(sys.getrefcount(None) - before[0]) < 100
         assert abs(sys.getrefcount(0) - before[1]) < 100
 
-    def test_keeps_the_arrays_that_are_bound(self):
-        bound = bound_efforts.bind(self.guards(), 0.0, np.full(2, 2.0))
+    def test_keeps_the_arrays_of_a_partial(self):
+        step = clamp_efforts.partial(self.guards(), 0.0, np.full(2, 2.0))
         gc.collect()
-        assert [bound(1.0), bound(1.0)] == [1, 0]
-        bound = bound_efforts.bind(self.guards(), 1.0, np.full(2, 2.0)).repeat
+        assert [step(1.0), step(1.0)] == [1, 0]
+        step = clamp_efforts.partial(self.guards(), 1.0, np.full(2, 2.0)).repeat
         gc.collect()
         np.full(1000, 7.0)
-        assert [bound(), bound()] == [1, 0]
+        assert [step(), step()] == [1, 0]
 
     def test_with_several_numbers(self):
         inputs, guards = np.zeros(1, STATE_INPUT), np.zeros(1, STATE_GUARD)
         guards['velocity_limit'] = guards['position_jump'] = math.inf
-        accept = accept_state.bind(StateMemory(
+        accept = accept_state.partial(StateMemory(
             inputs, guards, np.zeros(0, BASE_GUARD), np.zeros(0, np.int64), *np.ones((4, 1))),
             0.0, 0.0)
         assert accept(2.0, 0.0) == UNREADABLE
@@ -207,9 +207,9 @@ class TestCall:
 
     def test_with_arrays_of_another_kind_is_compiled(self, caplog):
         tau = np.full(2, 9.0, np.float32)
-        assert bound_efforts(self.guards(), 0.25, tau) == 2
+        assert clamp_efforts(self.guards(), 0.25, tau) == 2
         assert tau.tolist() == [0.25, 0.5]
-        assert 'bound_efforts for arguments of these kinds' in caplog.text
+        assert 'clamp_efforts for arguments of these kinds' in caplog.text
 
     def test_layout_of_records_counts(self):
         one, two = (np.dtype({'names': ['a', 'b'], 'formats': ['f8', 'f8'], 'offsets': offsets})

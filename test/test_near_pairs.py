@@ -148,7 +148,7 @@ def test_a_body_carries_all_that_is_fixed_to_it():
         first = data.shapes[body['shape']]
         for shape in data.shapes[nodes == first['node']] if first['node'] >= 0 else [first]:
             away = np.linalg.norm(shape['position'] - first['position'])
-            assert away + shape['bound'] <= body['reach'] + 1e-12
+            assert away + shape['bounding_radius'] <= body['reach'] + 1e-12
 
 
 def edges_of(shape):

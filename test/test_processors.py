@@ -34,7 +34,7 @@ from numba import config
 from opspace_control.compilation import build, targets
 config.CPU_NAME, config.CPU_FEATURES = targets.target()[0], ''
 for job in build.jobs():
-    if job.function.__name__ in {'bound_efforts', 'mass_matrix', 'solve_hybrid'}:
+    if job.function.__name__ in {'clamp_efforts', 'mass_matrix', 'solve_hybrid'}:
         code = build.compile_object(job.function, job.kinds, build.OPTIONS, job.symbol)
         print(int.from_bytes(code[18:20], 'little'), job.symbol.encode() in code)
 """

@@ -187,7 +187,7 @@ class TestForceControl:
         task.force.max_force, task.force.impact_time = 55.0, 0.1
         task.force.set_gains(kp=0.5, damping=[1, 2, 3, 4, 5, 6])
         record = bench.tasks['force'][0]
-        assert record['bound'][0] == task.force.max_force == 55.0
+        assert record['limit'][0] == task.force.max_force == 55.0
         assert record['impact_time'] == task.force.impact_time == 0.1
         np.testing.assert_array_equal(record['damping'], [1, 2, 3, 4, 5, 6])
         np.testing.assert_array_equal(task.force.ki, 10.0)

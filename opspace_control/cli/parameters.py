@@ -174,7 +174,7 @@ def _entry(parameter):
         '_array', '[]')
     default = '' if parameter.default is None else f'default `{yaml_value(parameter.default)}`'
     choices = ', '.join(f'`{choice}`' for choice in parameter.choices)
-    facts = (f'`{parameter.name}`: {kind}', f'{default} {parameter.unit}'.strip(), parameter.bounds,
+    facts = (f'`{parameter.name}`: {kind}', f'{default} {parameter.unit}'.strip(), parameter.range,
              f'one of {choices}' * (len(parameter.choices) > 1), 'read-only' * parameter.read_only)
     wrap = partial(textwrap.wrap, width=_PAGE, subsequent_indent='  ', break_long_words=False,
                    break_on_hyphens=False)
@@ -213,9 +213,9 @@ def yaml_block(table, values):
 
 def _comment(parameter):
     unit = f' [{parameter.unit}]' if parameter.unit else ''
-    bounds = f' {parameter.bounds.capitalize()}.' if parameter.bounds else ''
+    allowed = f' {parameter.range.capitalize()}.' if parameter.range else ''
     choices = f' One of: {", ".join(parameter.choices)}.' if len(parameter.choices) > 1 else ''
-    return f'{parameter.description}{unit}{choices}{bounds}'
+    return f'{parameter.description}{unit}{choices}{allowed}'
 
 
 def yaml_value(value):

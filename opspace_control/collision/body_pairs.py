@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from opspace_control.collision.shapes import place_shape
-from opspace_control.collision.speeds import approach_bound, moving
+from opspace_control.collision.speeds import greatest_approach, moving
 from opspace_control.compiled import called, inlined
 from opspace_control.model.nodes import WORLD
 
@@ -63,7 +63,7 @@ def make_body_pairs(shapes, pairs):
     bodies = np.zeros(len(first), BODY)
     bodies['shape'] = first
     away = np.linalg.norm(shapes['position'] - shapes['position'][first][of_shape], axis=1)
-    np.maximum.at(bodies['reach'], of_shape, away + shapes['bound'])
+    np.maximum.at(bodies['reach'], of_shape, away + shapes['bounding_radius'])
     both = np.sort(of_shape[np.stack([pairs['first'], pairs['second']], axis=1)], axis=1)
     begins = np.flatnonzero(np.any(np.diff(both, axis=0, prepend=-1), axis=1))
     waits, records = np.zeros(len(begins), BODY_WAIT), np.zeros(len(begins), BODY_PAIR)
@@ -116,7 +116,7 @@ def place_shapes(counts, shapes, bodies, origin, states):
         shape, body.placed = shapes[body.shape], 0
         place_shape(shape, origin, states)
         body.path += shift_of(shape.R, shape.p, body, body.reach)
-        body.speed = approach_bound(moving(shape, states, 0.0, 0.0, 0.0), body.p, body.reach)
+        body.speed = greatest_approach(moving(shape, states, 0.0, 0.0, 0.0), body.p, body.reach)
 
 
 @inlined
@@ -145,4 +145,4 @@ def approach(pair, a, b, motion, R, p):
     shift = shift_of(R, p, pair, a.reach)
     pair.still = shift <= STILL
     pair.path += shift
-    return approach_bound(motion, a.p, a.reach)
+    return greatest_approach(motion, a.p, a.reach)

@@ -232,7 +232,7 @@ def find_point_of_action(a, b, points):
     two directions in each cycle. What some projections lead to moves continuously, since each is
     continuous. ``points`` (2, 3), m; what it holds is overwritten.
     """
-    if b.bound < a.bound:
+    if b.bounding_radius < a.bounding_radius:
         a, b = b, a
     for r in range(3):
         points[0, r] = a.p[r]

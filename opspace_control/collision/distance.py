@@ -59,14 +59,14 @@ def make_scratch():
 
 
 @inlined
-def gap_of_bounds(a, b):
+def gap_of_spheres(a, b):
     """Return a lower bound of the distance of two placed shapes, by enclosing spheres, m."""
     x, y, z = a.p[0] - b.p[0], a.p[1] - b.p[1], a.p[2] - b.p[2]
     if a.kind == HALF_SPACE:
-        return -(a.R[0, 2] * x + a.R[1, 2] * y + a.R[2, 2] * z) - b.bound
+        return -(a.R[0, 2] * x + a.R[1, 2] * y + a.R[2, 2] * z) - b.bounding_radius
     if b.kind == HALF_SPACE:
-        return b.R[0, 2] * x + b.R[1, 2] * y + b.R[2, 2] * z - a.bound
-    return math.sqrt(x * x + y * y + z * z) - a.bound - b.bound
+        return b.R[0, 2] * x + b.R[1, 2] * y + b.R[2, 2] * z - a.bounding_radius
+    return math.sqrt(x * x + y * y + z * z) - a.bounding_radius - b.bounding_radius
 
 
 @inlined
@@ -162,9 +162,9 @@ def separate_point(a, b, v):
 
 
 @inlined
-def clamp(x, bound):
-    """Return x within ± bound."""
-    return min(max(x, -bound), bound)
+def clamp(x, limit):
+    """Return x within ± limit."""
+    return min(max(x, -limit), limit)
 
 
 @inlined
@@ -208,7 +208,8 @@ def find_depth(a, b, normal, scratch):
     directions, vectors = scratch.directions, scratch.vectors
     v, point, shift = vectors[0], vectors[1], vectors[4]
     choose_directions(a, b, directions)
-    clearance = _CLEARANCE * (a.bound - a.radius + b.bound - b.radius) + TOUCHING
+    clearance = TOUCHING + _CLEARANCE * (
+        a.bounding_radius - a.radius + b.bounding_radius - b.radius)
     best = directions[0]
     if a.disc > 0.0 or b.disc > 0.0:
         for k in range(STARTS):

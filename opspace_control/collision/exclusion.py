@@ -151,13 +151,13 @@ class _Search:
         self.upper[self.moving] = np.where(
             np.isinf(robot.upper_position_limits), spread, robot.upper_position_limits)[scalar]
 
-    def bound(self, data):
+    def finder(self, data):
         """Return a function that writes the distances of the pairs of ``data`` at q."""
-        return near_pairs_at.bind(self.nodes, self.q, self.states, np.zeros(3), data)
+        return near_pairs_at.partial(self.nodes, self.q, self.states, np.zeros(3), data)
 
     def sample(self, groups, samples, seed):
         """Return in what part of samples groups overlap, their least distances, m, and where."""
-        random, find = np.random.default_rng(seed), self.bound(self.data)
+        random, find = np.random.default_rng(seed), self.finder(self.data)
         overlaps, least = np.zeros(len(groups)), np.full(len(groups), np.inf)
         where = np.tile(self.q, (len(groups), 1))
         order = np.concatenate(groups) if groups else np.zeros(0, int)
@@ -181,7 +181,7 @@ class _Search:
         pairs = self.data.pairs[numbers]
         data = make_collision(self.data.shapes, np.stack([pairs['first'], pairs['second']], axis=1),
                               len(pairs), np.inf)
-        return data, self.bound(data)
+        return data, self.finder(data)
 
     def descend(self, numbers, bodies, start, least):
         """Return the distance of a group, m, that a search from a configuration leaves, or _FAR."""

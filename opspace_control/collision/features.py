@@ -13,7 +13,7 @@ the distances of features are never less than theirs.
 
 import math
 
-from opspace_control.collision.distance import find_distance, gap_of_bounds
+from opspace_control.collision.distance import find_distance, gap_of_spheres
 from opspace_control.collision.rims import cross_rim, is_rim
 from opspace_control.collision.shapes import CAPSULE, HALF_SPACE, SPHERE
 from opspace_control.compiled import inlined
@@ -34,8 +34,7 @@ FEATURES = 1 + 2 * CORNERS + EDGES * EDGES
 @inlined
 def inscribed(shape, axis):
     """Return the half length of the box inscribed in a shape's core along an axis, m."""
-    half = shape.half[axis]
-    return half + shape.disc * math.sqrt(0.5) if axis < 2 else half
+    return shape.half[axis] + (shape.disc * math.sqrt(0.5) if axis < 2 else 0.0)
 
 
 @inlined
@@ -81,7 +80,8 @@ def corner_exists(shape, i):
 def place_part(shape, x, y, z, part):
     """Write a point of a shape's axes, m from its centre, as a sphere of the shape's radius."""
     R = shape.R
-    part.kind, part.disc, part.radius, part.bound = SPHERE, 0.0, shape.radius, shape.radius
+    part.kind, part.disc, part.radius = SPHERE, 0.0, shape.radius
+    part.bounding_radius = shape.radius
     for r in range(3):
         part.half[r] = 0.0
         part.p[r] = shape.p[r] + R[r, 0] * x + R[r, 1] * y + R[r, 2] * z
@@ -118,7 +118,7 @@ def place_edge(shape, i, part):
     z = u * inscribed(shape, 2) if one == 2 else (w * inscribed(shape, 2) if two == 2 else 0.0)
     place_part(shape, x, y, z, part)
     part.kind, part.half[2] = CAPSULE, inscribed(shape, axis)
-    part.bound += part.half[2]
+    part.bounding_radius += part.half[2]
     for r in range(3):
         part.R[r, 2] = shape.R[r, axis]
 
@@ -291,7 +291,7 @@ def find_crossing(a, i, b, j, zone, found, scratch):
     if is_rim(a, i) or is_rim(b, j):
         if not cross_rim(parts, (i if is_rim(a, i) else j) & 1, furthest, found, scratch):
             return False
-    elif gap_of_bounds(parts[0], parts[1]) > furthest:
+    elif gap_of_spheres(parts[0], parts[1]) > furthest:
         return False
     else:
         find_distance(parts[0], parts[1], found, scratch)

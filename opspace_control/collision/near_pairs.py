@@ -11,7 +11,7 @@ feature has a ``bound_share`` that is 0 where it begins to count, so that no bou
 import math
 
 from opspace_control.collision.body_pairs import approach, place_others, place_shapes
-from opspace_control.collision.distance import find_distance, gap_of_bounds
+from opspace_control.collision.distance import find_distance, gap_of_spheres
 from opspace_control.collision.features import (
     CORNERS,
     EDGES,
@@ -40,7 +40,7 @@ from opspace_control.collision.kept_pairs import (
     write_reached,
 )
 from opspace_control.collision.shapes import HALF_SPACE, advance_shape
-from opspace_control.collision.speeds import approach_bound, relative_motion
+from opspace_control.collision.speeds import greatest_approach, relative_motion
 from opspace_control.collision.waiting import Braking, may_wait, moves_across
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.braking import braking_distance
@@ -207,9 +207,9 @@ def look_at(k, both, speed, motion, states, collision, braking, search):
     if is_known(pair, path, speed, collision, braking, most):
         return keep_known(k, states, collision, braking, search)
     a, b = collision.shapes[pair.first], collision.shapes[pair.second]
-    one = b if b.bound < a.bound else a
-    speed = min(speed, approach_bound(motion, one.p, one.bound))
-    gap = gap_of_bounds(a, b)
+    one = b if b.bounding_radius < a.bounding_radius else a
+    speed = min(speed, greatest_approach(motion, one.p, one.bounding_radius))
+    gap = gap_of_spheres(a, b)
     if may_wait(gap, limit, speed, braking, most):
         pair.clear = gap + path  # NaN is not, and stays visible
         return count, last, most

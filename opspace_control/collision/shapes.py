@@ -44,7 +44,7 @@ SHAPE = np.dtype([
     ('half', np.float64, (3,)),   # half lengths of the core's box, m
     ('disc', np.float64),         # radius of the core's disc, m
     ('radius', np.float64),       # about the core, m
-    ('bound', np.float64),        # radius of the sphere about its centre that encloses it, m
+    ('bounding_radius', np.float64),  # radius of the sphere about its centre that encloses it, m
     ('twist', np.float64, (6,)),  # of a shape of the world: velocity [v; ω] of its centre, world
                                   # axes, m/s and rad/s; constant
     ('is_new', np.int64),         # of a shape of the world: 1 until its first cycle at this pose
@@ -170,7 +170,7 @@ class Shape:
             radius, length = (*self.size, 0.0)[:2]
             record['half'][2] = length / 2.0
             record['disc' if self.kind == Kind.CYLINDER else 'radius'] = radius
-        record['bound'] = math.inf if self.kind == Kind.HALF_SPACE else (
+        record['bounding_radius'] = math.inf if self.kind == Kind.HALF_SPACE else (
             math.hypot(*record['half'], record['disc']) + record['radius'])
 
 

@@ -49,7 +49,7 @@ def moved_by(motion, point):
 
 
 @inlined
-def approach_bound(motion, point, reach):
+def greatest_approach(motion, point, reach):
     """
     Return an upper bound of the speed with which the distance of two shapes may decrease, m/s.
 
@@ -65,7 +65,7 @@ def approach_bound(motion, point, reach):
 @inlined
 def approach_along(motion, point, reach, normal, sign, cosine):
     """
-    Return the bound of `approach_bound` for a distance whose direction is known.
+    Return that of `greatest_approach` for a distance whose direction is known.
 
     The direction and the ``normal`` have a scalar product of at least ``cosine``, above 0. The
     motion along the normal has the ``sign``.

@@ -62,7 +62,7 @@ def moves_across(pair, path, a, b, one, motion, limit, braking, most):
     cosine = (gap + radii) / (pair.within + path + radii)
     if cosine > 0.0 and may_wait(
             gap - TOUCHING, limit,
-            approach_along(motion, one.p, one.bound, pair.normal, pair.sign,
+            approach_along(motion, one.p, one.bounding_radius, pair.normal, pair.sign,
                            min(cosine, 1.0) - TOUCHING), braking, most):
         pair.clear = max(pair.clear, gap + path)
         return True

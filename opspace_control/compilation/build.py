@@ -104,13 +104,13 @@ def jobs():
             _writable(typeof(each)) for each in arguments))
         return (lambda _table: 0), table, places
 
-    def bound(*_):
+    def partial(*_):
         def call(*_numbers):
             return 0
         call.take = call.repeat = call.connect = call
         return call
 
-    with (replaced(Kernel, 'find', find), replaced(library, 'bound', bound),
+    with (replaced(Kernel, 'find', find), replaced(library, 'partial', partial),
           replaced(library, 'is_there', lambda: True)):
         use_kernels()
     # The long ones first, after the one that most parts are of.

@@ -121,12 +121,12 @@ def _once(dispatcher):
     return dispatcher
 
 
-def bound(compiled, arguments):
+def partial(compiled, arguments):
     """
     Compile for these arguments; return a function of the numbers among them.
 
     It calls the machine code's own entry, which skips Numba's look-up of argument types; ``take``,
-    ``repeat`` and ``connect`` are those of `library.bound`.
+    ``repeat`` and ``connect`` are those of `library.partial`.
     """
     signature = tuple(typeof(argument) for argument in arguments)
     compiled.compile(signature)

@@ -22,7 +22,7 @@ _SIDES = 'left', 'right'
 
 
 def use_kernels():
-    """Bind and call all kernels with all kinds of arguments; results may be nonsense."""
+    """Call all kernels with all kinds of arguments; results may be nonsense."""
     model = osc.RobotModel.from_urdf(_ROBOT, floating_base=True)
     state = osc.RobotState(model, model.neutral(), np.zeros(model.nv))
     for options in ({'limits': osc.JointLimits(model)}, {}):

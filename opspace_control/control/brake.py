@@ -37,7 +37,8 @@ class Brake:
             nan_filled(model.nodes.size, NODE_STATE), feet, supports,
             *np.zeros((4, model.nv)))
         self._q, self._v, self._tau = model.neutral(), *np.zeros((2, model.nv))
-        self._write = brake_robot.bind(self.arguments, 0.0, 0.0, 0.0, self._q, self._v, self._tau)
+        self._write = brake_robot.partial(
+            self.arguments, 0.0, 0.0, 0.0, self._q, self._v, self._tau)
 
     @property
     def manner(self):

@@ -19,8 +19,8 @@ from opspace_control.control.arguments import (
 )
 from opspace_control.control.brake import Brake
 from opspace_control.control.brake_law import DAMPING_RATE
-from opspace_control.control.constraints.constraint import bind_constraints
-from opspace_control.control.constraints.contact import bind_contacts
+from opspace_control.control.constraints.constraint import register_constraints
+from opspace_control.control.constraints.contact import register_contacts
 from opspace_control.control.constraints.large_inertia import large_inertia
 from opspace_control.control.controller_state import ControllerState
 from opspace_control.control.cycle import control_cycle, limited_cycle
@@ -32,7 +32,7 @@ from opspace_control.control.data import (
     Grasping,
 )
 from opspace_control.control.gradual import gradual_numbers
-from opspace_control.control.grasping.grasp_binding import bind_grasps
+from opspace_control.control.grasping.grasp_records import register_grasps
 from opspace_control.control.joint_status import JointStatus
 from opspace_control.control.limits.distance_limits import DistanceLimits
 from opspace_control.control.limits.effort_limits import read_effort_limits
@@ -44,10 +44,10 @@ from opspace_control.dynamics.preparation import check_state, check_time
 from opspace_control.errors import ControlError
 from opspace_control.library import address
 from opspace_control.spatial.eigen import SINGULARITY_THRESHOLD
-from opspace_control.tasks.joint import JointTask, bind_joints
+from opspace_control.tasks.joint import JointTask, register_joints
 from opspace_control.tasks.pose import PoseTask
-from opspace_control.tasks.posture import PostureTask, bind_posture
-from opspace_control.tasks.task import OperationalTask, bind_tasks
+from opspace_control.tasks.posture import PostureTask, register_posture
+from opspace_control.tasks.task import OperationalTask, register_tasks
 
 # A state, an array and a time that no cycle has been given: an interrupt may come between what is
 # connected to a cycle and the attribute that tells it.
@@ -134,9 +134,9 @@ class OperationalSpaceController(ControllerState):
         robot = make_robot(self._status, points, limits is not None or bool(contacts))
         nodes, points = robot.nodes, robot.points
         self._points = points[len(eliminated):]
-        dofs, goal = bind_posture(posture, model)
-        joint_records = bind_joints(groups, model)
-        records, sensors, sensor_records = bind_tasks(operational, model)
+        dofs, goal = register_posture(posture, model)
+        joint_records = register_joints(groups, model)
+        records, sensors, sensor_records = register_tasks(operational, model)
         self._pose_tasks = [task for task in operational if isinstance(task, PoseTask)]
         for task in self._pose_tasks:
             task.on_trajectory = self._find_planned
@@ -155,11 +155,11 @@ class OperationalSpaceController(ControllerState):
         self.payloads = Payloads(
             model, nodes, self._change_shapes, self._interrupt_observer)
         frames = operational_frames(points, len(eliminated))
-        holds, grips = bind_grasps(
+        holds, grips = register_grasps(
             grasps, model, operational, constraints, frames, self.payloads, self._status)
-        bound = bind_constraints(
+        bound = register_constraints(
             constraints, [*points['other'][:len(eliminated)], *contact_points['other']])
-        bind_contacts(constraints, model, operational)
+        register_contacts(constraints, model, operational)
         distances = DistanceLimits.checked(distances, model, limits)
         self._limits = None if limits is None else LimitData(
             limits, distances, nodes, self._cycle, self._effort_limits, len(constraints),
@@ -242,7 +242,7 @@ class OperationalSpaceController(ControllerState):
         """Load the cycle, or compile it without a library, so that no cycle waits for it."""
         self._state = self._out = self._dt = _UNKNOWN
         self._read, self._written = address(self._values), address(self._tau)
-        self._compute = self._kernel.bind(*self._arguments, 0.0, self._q, self._v, self._tau)
+        self._compute = self._kernel.partial(*self._arguments, 0.0, self._q, self._v, self._tau)
 
     def _find_planned(self):
         """Find the tasks whose goals travel: the others take no time of a cycle."""

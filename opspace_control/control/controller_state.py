@@ -95,14 +95,14 @@ class ControllerState(ControllerLimits):
         if not (observer is None or isinstance(observer, DisturbanceObserver)):
             raise ControlError(f'disturbance = {observer!r} is not allowed.', value=observer,
                                cure='Give a DisturbanceObserver, or None.')
-        data = NO_DISTURBANCE if observer is None else observer.bind(
+        data = NO_DISTURBANCE if observer is None else observer.register(
             self.model.nv, records, self._rows.shape[1])
         self._disturbance, self._compute = observer, None
         self._arguments = self._arguments._replace(
             demand=self._arguments.demand._replace(disturbance=data))
-        self._gradual.pop('disturbance.bounds', None)
+        self._gradual.pop('disturbance.limits', None)
         if observer is not None:
-            self._gradual['disturbance.bounds'] = observer.bounds
+            self._gradual['disturbance.limits'] = observer.limits
 
     def _interrupt_observer(self):
         """Let the observer forget the last momentum: joints or bodies are others from now on."""

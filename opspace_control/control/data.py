@@ -60,7 +60,7 @@ class Disturbance(NamedTuple):
     flags: np.ndarray  # (4,) int, of `disturbance`
     rate: np.ndarray  # (3,) of the filter, 1/s; what it follows in this cycle; ``fᵀ J Φ Jᵀ f``
     tasks: np.ndarray  # (t, 14), N and N m: force of each task that compensates, along its axes;
-    #                    its greatest one and moment, -1: none; both filtered, without these bounds
+    #                    its greatest one and moment, -1: none; both filtered, without these limits
     unexpected: np.ndarray  # (2, nv) ε of `unexpected_motion`; the velocity of the last cycle
     matrix: np.ndarray  # (2, k + 3, k) scratch: Λ⁻¹ of tasks and its factor; an inverse of a level
     rows: np.ndarray  # (5, k) scratch, of `disturbance`

@@ -8,9 +8,9 @@ import numpy as np
 from opspace_control.checks import checked
 from opspace_control.control.data import Disturbance
 from opspace_control.control.stack.disturbance import (
-    BOUND,
     FILTERED,
     FROZEN,
+    GREATEST,
     interrupt_observer,
     restart_observer,
 )
@@ -27,12 +27,12 @@ class DisturbanceObserver:
     ``−Λ J Φ r`` along their axes of motion, ``Φ = A⁻¹`` without constraints: ``−J̄ᵀ r``, [CK00] (8),
     with which the points move as those of the model. Nothing is exerted along axes of force
     control, springs and free axes, and nothing against what r does in the null space. Effort limits
-    bound the sum.
+    limit the sum.
 
     These forces, of each task in its axes, pass a filter of the first order. They are no integral
     of errors: they follow from the motion and from the forces that were applied, so they do not
     grow at limits. They begin at zero; tasks that are activated gradually compensate gradually.
-    Raises a ControlError for numbers that are no rate or no bound.
+    Raises a ControlError for numbers that are no rate or no limit.
 
     Parameters
     ----------
@@ -40,9 +40,9 @@ class DisturbanceObserver:
         Of the filter, 1/s. Steady forces are rejected as with integral action of this rate; a
         delay T of the loop needs ``rate + kd`` well below ``1 / T``, kd being that of the tasks.
     max_force, max_moment : float
-        Bounds of the compensation of each task, N and N·m. Beyond them all six components shrink
+        Limits of the compensation of each task, N and N·m. Beyond them all six components shrink
         alike, as near singularities. A task of which both are 0 does not compensate; without any
-        that does nothing is computed. A hand yields only to pushes beyond the bounds; after one of
+        that does nothing is computed. A hand yields only to pushes beyond the limits; after one of
         less it overshoots, as the compensation fades in 1 / rate.
     tasks : sequence of str, optional
         Names of tasks; all tasks at points of links if not given.
@@ -51,37 +51,37 @@ class DisturbanceObserver:
 
     def __init__(self, rate, *, max_force, max_moment, tasks=None):
         self._tasks = None if tasks is None else tuple(tasks)
-        self._rate, self._bounds, self._data = np.zeros(3), np.empty(2), None
+        self._rate, self._limits, self._data = np.zeros(3), np.empty(2), None
         self.set(rate=rate, max_force=max_force, max_moment=max_moment)
 
     def set(self, *, rate=None, max_force=None, max_moment=None):
         """
         Change numbers of the constructor; what is None stays.
 
-        Bounds change at once; of ``controller.gradual`` they are ``disturbance.bounds``. A
-        ControlError refuses what is no rate or no bound; then nothing changes.
+        Limits change at once; of ``controller.gradual`` they are ``disturbance.limits``. A
+        ControlError refuses what is no rate or no limit; then nothing changes.
         """
         given = {'rate': rate, 'max_force': max_force, 'max_moment': max_moment}
-        bounds = {'lowest': 0.0, 'infinite': True}
-        self._rate[0], *self._bounds[:] = [
+        allowed = {'lowest': 0.0, 'infinite': True}
+        self._rate[0], *self._limits[:] = [
             old if value is None else checked(
                 value, f'disturbance observer: {name}', ControlError,
-                **({'above': 0.0} if name == 'rate' else bounds))
+                **({'above': 0.0} if name == 'rate' else allowed))
             for old, (name, value) in zip(
-                [self._rate[0], *self._bounds], given.items(), strict=True)]
+                [self._rate[0], *self._limits], given.items(), strict=True)]
         if self._data is not None:
-            self.bounds[list(self._records.values())] = self._bounds
+            self.limits[list(self._records.values())] = self._limits
 
     @property
-    def bounds(self):
-        """Bounds of all tasks at points in use, (t, 2), N and N·m, -1 for those without; a view."""
-        return self._data.tasks[:, BOUND:FILTERED]
+    def limits(self):
+        """Limits of all tasks at points in use, (t, 2), N and N·m, -1 for those without; a view."""
+        return self._data.tasks[:, GREATEST:FILTERED]
 
     @property
     def rates(self):
         """Rate of the filter, 1/s, of each task that compensates at present: a dict by name."""
         return {name: float(self._rate[0]) for name, k in self._records.items()
-                if self.bounds[k].max() > 0.0}
+                if self.limits[k].max() > 0.0}
 
     @property
     def residual(self):
@@ -91,11 +91,11 @@ class DisturbanceObserver:
     @property
     def rejected(self):
         """
-        Forces that compensate, ``−Λ J Φ r`` filtered and bounded, in the last cycle: dict of (6,).
+        Forces that compensate, ``−Λ J Φ r`` filtered and limited, in the last cycle: dict of (6,).
 
         By task, N and N·m, along the task's axes.
         """
-        return {name: self._data.tasks[k, :BOUND].copy() for name, k in self._records.items()}
+        return {name: self._data.tasks[k, :GREATEST].copy() for name, k in self._records.items()}
 
     @property
     def frozen(self):
@@ -123,7 +123,7 @@ class DisturbanceObserver:
         """Begin at zero, as after a time without control."""
         restart_observer(self._data)
 
-    def bind(self, nv, records, rows):
+    def register(self, nv, records, rows):
         """
         Return the `Disturbance` for the kernel of a controller of a robot with nv joints.
 
@@ -145,6 +145,6 @@ class DisturbanceObserver:
             tasks=np.zeros((rows // 6, FILTERED + 6)),
             unexpected=np.zeros((2, nv)), matrix=np.zeros((2, rows + 3, rows)),
             rows=np.zeros((5, rows)))
-        self.bounds[:] = -1.0
+        self.limits[:] = -1.0
         self.set()
         return self._data

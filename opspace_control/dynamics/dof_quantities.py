@@ -14,11 +14,11 @@ class DofQuantities:
     """
     Records of a model's dofs, for compiled code, with quantities that users set.
 
-    ``what`` names them in messages; ``bounds`` are, of quantities of another range than 0 or more,
+    ``what`` names them in messages; ``allowed`` are, of quantities of another range than 0 or more,
     arguments of `checked`.
     """
 
-    what, bounds = '', MappingProxyType({})
+    what, allowed = '', MappingProxyType({})
 
     def __init__(self, model, dtype, **quantities):
         self._model = model
@@ -51,11 +51,11 @@ class DofQuantities:
 
     def _set(self, quantity, values):
         """Write one quantity of the dofs; nothing if a value is refused."""
-        column, bounds = self._dofs[quantity].copy(), self.bounds.get(quantity, {'lowest': 0.0})
+        column, allowed = self._dofs[quantity].copy(), self.allowed.get(quantity, {'lowest': 0.0})
 
         def numbers(what, values, count):
             return checked(values, f'{self.what}: {what}', ModelError, (count,), each=True,
-                           **bounds)
+                           **allowed)
         if isinstance(values, dict):
             for name, value in values.items():
                 dofs = self._model.dofs_of(name)

@@ -109,7 +109,7 @@ class DriveFriction(DofQuantities):
     """
 
     what = 'drive friction'
-    bounds = MappingProxyType({
+    allowed = MappingProxyType({
         'stribeck_velocity': {'above': 0.0}, 'slip_velocity': {'above': 0.0}})
 
     def __init__(self, model, *, coulomb=0.0, viscous=0.0, breakaway=0.0,

@@ -73,9 +73,9 @@ class WrenchEstimator:
         if model.floating_base and not base:
             self._chains[:, :6] = False
         self._kernels = (
-            move.bind(nodes, self._q, self._v, np.zeros(model.nv), states, points),
-            fill_jacobian.bind(nodes, states, points, supports, self._J),
-            mass_matrix.bind(nodes, self._q, states, self._A))
+            move.partial(nodes, self._q, self._v, np.zeros(model.nv), states, points),
+            fill_jacobian.partial(nodes, states, points, supports, self._J),
+            mass_matrix.partial(nodes, self._q, states, self._A))
 
     def estimate(self, state, residual, locked):
         """

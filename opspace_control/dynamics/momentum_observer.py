@@ -216,7 +216,7 @@ class MomentumObserver:
     def warm_up(self):
         """Load the update, or compile it without a library, so that no update waits for it."""
         self._q, self._v, self._torque = self.model.neutral(), *np.zeros((2, self.model.nv))
-        self._update = observe.bind(self._data, 0.0, self._q, self._v, self._torque)
+        self._update = observe.partial(self._data, 0.0, self._q, self._v, self._torque)
 
     def restart(self, residual=0.0):
         """

@@ -80,7 +80,7 @@ class PassiveForces(DofQuantities):
     """
 
     what = 'passive forces'
-    bounds = MappingProxyType({'applied': {}, 'rest': {}, 'slip_velocity': {'above': 0.0}})
+    allowed = MappingProxyType({'applied': {}, 'rest': {}, 'slip_velocity': {'above': 0.0}})
 
     def __init__(self, model, *, damping=0.0, friction=0.0, stiffness=0.0, rest=0.0,
                  slip_velocity=PASSIVE_SLIP_VELOCITY):

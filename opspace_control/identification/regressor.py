@@ -94,7 +94,7 @@ def inverse_dynamics(model, nodes, q, v, acceleration):
         ours[name] = nodes[name]
     ours['status'] = ACTIVE
     at, (rate, wanted, tau) = np.zeros(model.nq), np.zeros((3, model.nv))
-    solve = solve_hybrid.bind(
+    solve = solve_hybrid.partial(
         ours, responding_nodes(ours), at, rate, new_points(0), np.zeros((0, 6)), GRAVITY.copy(),
         nan_filled(ours.size, NODE_STATE), wanted, tau)
     forces = np.empty((len(q), model.nv))
@@ -113,7 +113,7 @@ def _move(model, q, v, acceleration):
     """
     nodes, at, (rate, wanted) = moment_nodes(model), np.zeros(model.nq), np.zeros((2, model.nv))
     states = nan_filled(nodes.size, NODE_STATE)
-    place = move.bind(nodes, at, rate, wanted, states, new_points(0))
+    place = move.partial(nodes, at, rate, wanted, states, new_points(0))
     moved = {name: np.empty((len(q), nodes.size, *NODE_STATE[name].shape)) for name in 'RpSVA'}
     for k, (at[:], rate[:], wanted[:]) in enumerate(zip(q, v, acceleration, strict=True)):
         place()

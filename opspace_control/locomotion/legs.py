@@ -25,7 +25,7 @@ class Legs:
         state = RobotState(model, model.neutral(), np.zeros(model.nv))
         nodes, states, self._points, _ = preparation.moved(model, state, feet)
         self._q, self._v = state.q.copy(), state.v.copy()
-        self._move = kinematics.move.bind(
+        self._move = kinematics.move.partial(
             nodes, self._q, self._v, np.zeros(model.nv), states, self._points)
         moved = [np.abs(model.jacobian(state, foot)).max(axis=0) > 0.0 for foot in feet]
         self._none = np.zeros(len(feet), bool)

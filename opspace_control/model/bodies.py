@@ -141,8 +141,8 @@ class Payload:
         return Payload(part * self.mass, self.center_of_mass, part * self.inertia)
 
 
-def _numbers(name, values, shape, **bounds):
-    return checked(values, f'payload: {name}', ModelError, shape, **bounds)
+def _numbers(name, values, shape, **allowed):
+    return checked(values, f'payload: {name}', ModelError, shape, **allowed)
 
 
 def attach_payloads(nodes, bare, payloads):

@@ -1,3 +1,3 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The safety envelope: checks of states, bounds of commands, trips."""
+"""The safety envelope: checks of states, limits of commands, trips."""

@@ -187,7 +187,7 @@ class AcceptedState:
         self.memory = StateMemory(
             self._inputs, self._guards, self._bases, np.array(model.quaternions, np.int64),
             self._q, self._v, *self.state.memory)
-        self._judge = accept_state.bind(self.memory, 0.0, 0.0)
+        self._judge = accept_state.partial(self.memory, 0.0, 0.0)
         self._records = StateMemory._make(  # for calls of compiled functions as they are
             part.view(np.recarray) if part.dtype.names else part for part in self.memory)
         self.set_limits()

@@ -4,7 +4,7 @@
 
 import time
 
-from opspace_control.control.grasping.grasp_binding import resume
+from opspace_control.control.grasping.grasp_records import resume
 from opspace_control.control.saved import block_of
 from opspace_control.errors import ControlError
 from opspace_control.safety.servo_image import ServoImage

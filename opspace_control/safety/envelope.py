@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The safety envelope of efforts: what bounds every command."""
+"""The safety envelope of efforts: the limits of every command."""
 
 import math
 
@@ -22,7 +22,7 @@ EFFORT_GUARD = np.dtype([
 
 
 @called
-def bound(guards, dt, tau):
+def clamp(guards, dt, tau):
     """
     Clip ``tau`` at its limits and at the rate limit for ``dt`` s, and store it.
 
@@ -47,14 +47,14 @@ def bound(guards, dt, tau):
 
 
 @kernel
-def bound_efforts(guards, dt, tau):
-    """Return what `bound` does."""
-    return bound(guards, dt, tau)
+def clamp_efforts(guards, dt, tau):
+    """Return what `clamp` does."""
+    return clamp(guards, dt, tau)
 
 
 class Envelope:
     """
-    The bound of all efforts.
+    The limits of all efforts.
 
     ``effort_limits`` (nv,) are in N·m or N, inf for none.
     """
@@ -66,7 +66,7 @@ class Envelope:
         self.set_limits()
         self.restart()
         self._tau = np.zeros(model.nv)
-        self._bound = bound_efforts.bind(self.guards, 0.0, self._tau)
+        self._clamp = clamp_efforts.partial(self.guards, 0.0, self._tau)
 
     def set_limits(self, *, effort_rate=math.inf):
         """Set the change of an effort in a second, 1/s, in multiples of its limit, from now on."""
@@ -76,16 +76,16 @@ class Envelope:
         """Forget the last efforts: the rate limit does not apply to the next ones."""
         self.guards['effort'] = math.nan
 
-    def bound(self, tau, dt):
+    def clamp(self, tau, dt):
         """
-        Bound efforts (nv,), N·m or N, in place: by the limits, then by the rate of change.
+        Clamp efforts (nv,), N·m or N, in place: by the limits, then by the rate of change.
 
         ``|Δτ| ≤ effort_rate · limit · min(dt, LONGEST_STEP)`` between calls ``dt`` s apart. A
         SafetyError EFFORT_NOT_FINITE leaves the efforts unchanged; they must not be sent. Returns
         how many joints are at the rate limit.
         """
         self._tau[:] = tau
-        rate_limited = self._bound(min(dt, LONGEST_STEP))
+        rate_limited = self._clamp(min(dt, LONGEST_STEP))
         if rate_limited < 0:
             k = int(np.flatnonzero(~np.isfinite(tau))[0])
             raise self.not_finite(k, float(tau[k]))

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Bounds of goals: reach, workspace, joint limits and rate."""
+"""Limits of goals: reach, workspace, joint limits and rate."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from opspace_control.tasks.pose_kinds import CenterOfMassTask
 
 class GoalLimits:
     """
-    Bounds of goals: the reach of the robot and a box of allowed positions.
+    Limits of goals: the reach of the robot and a box of allowed positions.
 
     ``task.goal_limits = GoalLimits(model)`` lets `PoseTask.set_target` refuse them. ``lower`` and
     ``upper`` (3,) are corners of the box in the base frame, m.
@@ -87,9 +87,9 @@ def reach(model, frame):
 def _furthest(model, node):
     """Return the largest displacement of a prismatic node from its zero, m."""
     mimicked = np.flatnonzero(model.q_index == node['q_index'])[0]
-    bounds = np.array([model.lower_position_limits[mimicked],
+    limits = np.array([model.lower_position_limits[mimicked],
                        model.upper_position_limits[mimicked]])
-    return abs(node['q_scale'] * bounds + node['q_offset']).max()
+    return abs(node['q_scale'] * limits + node['q_offset']).max()
 
 
 class GoalPace:

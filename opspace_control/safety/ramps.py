@@ -140,7 +140,7 @@ class Ramps:
         self.data = RampData(state, (
             *self._memories, *[unused] * (_MEMORIES - len(self._memories))))
         self.time = time
-        self._finish = finish_ramps.bind(self.data)
+        self._finish = finish_ramps.partial(self.data)
         for numbers, ramps in self._memories:
             ramps['wanted'] = ramps['last'] = numbers[ramps['place']]
 

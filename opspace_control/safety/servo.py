@@ -53,7 +53,7 @@ class Servo:
     controller : OperationalSpaceController
     state : AcceptedState
     envelope : Envelope
-        Bounds every command.
+        Clamps every command.
     supervisor : Supervisor
         The active trip. A robot on legs does not stand up by itself.
     brake : Brake
@@ -82,7 +82,7 @@ class Servo:
         self.numbers['due'] = -np.inf
         self._driven = ~(controller.passive | controller.locked)
         self.tau, self.exerted = np.zeros((2, model.nv))
-        self._bound, self._step = None, None
+        self._arguments, self._step = None, None
 
     @property
     def data(self):
@@ -153,13 +153,13 @@ class Servo:
         self.brake.forget()
         self.envelope.restart()
         self.tau[:] = tau
-        self.envelope.bound(self.tau, 0.0)
+        self.envelope.clamp(self.tau, 0.0)
         self.numbers['last_sent'], self.numbers['begun'] = now, True
 
     def step(self, work, now, number=NO_TRIP):
         """Do a part of a cycle: ``work``, ``number`` and the result are those of `servo_step`."""
-        if self._bound is not self.controller._arguments:
-            self._bound, self._step = self.controller._arguments, servo_step.bind(
+        if self._arguments is not self.controller._arguments:
+            self._arguments, self._step = self.controller._arguments, servo_step.partial(
                 self.data, 0.0, 0.0, 0.0)
         return self._step(work, now, number)
 

@@ -46,5 +46,5 @@ class ServoData(NamedTuple):
     brake: Braking
     demand: Demand          # of the controller
     ramps: RampData         # of its numbers
-    tau: np.ndarray         # (nv,), N·m or N: written by the law, then bounded
+    tau: np.ndarray         # (nv,), N·m or N: written by the law, then clamped
     exerted: np.ndarray     # (nv,), of these without those that overcome friction

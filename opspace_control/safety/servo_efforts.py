@@ -1,21 +1,21 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The efforts that the servo sends, compiled: bounds, and the brake."""
+"""The efforts that the servo sends, compiled: clamping, and the brake."""
 
 import math
 
 from opspace_control.compiled import called
 from opspace_control.control.brake_law import damp, gravity_hold, weigh
-from opspace_control.safety.envelope import LONGEST_STEP, bound
+from opspace_control.safety.envelope import LONGEST_STEP, clamp
 from opspace_control.safety.servo_data import BRAKED
 from opspace_control.safety.supervisor import fade, is_blind, is_compliant
 
 
 @called
-def bound_and_note(servo, dt):
-    """Bound the efforts for ``dt``, s; return whether they are finite, else note which is not."""
+def clamp_and_note(servo, dt):
+    """Clamp the efforts for ``dt``, s; return whether they are finite, else note which is not."""
     numbers = servo.numbers[0]
-    limited = bound(servo.efforts, dt, servo.tau)
+    limited = clamp(servo.efforts, dt, servo.tau)
     if limited < 0:
         for k in range(servo.tau.size - 1, -1, -1):
             if not math.isfinite(servo.tau[k]):
@@ -26,16 +26,16 @@ def bound_and_note(servo, dt):
 
 
 @called
-def bound_step(servo, dt, now):
+def clamp_step(servo, dt, now):
     """
-    Bound the efforts for the robot's time ``dt``, s; return whether they are finite.
+    Clamp the efforts for the robot's time ``dt``, s; return whether they are finite.
 
     If stamps stop for longer than `LONGEST_STEP`, the rate limit uses steady time.
     """
     numbers, state = servo.numbers[0], servo.state.inputs[0]
     if dt == 0.0 and now > state.clock.last_change + LONGEST_STEP and state.last_accepted == now:
         dt = now - numbers.last_sent
-    if not bound_and_note(servo, min(dt, LONGEST_STEP)):
+    if not clamp_and_note(servo, min(dt, LONGEST_STEP)):
         return False
     numbers.last_sent = now
     return True
@@ -49,7 +49,7 @@ def begin_efforts(servo):
     Returns whether they are finite.
     """
     weigh(servo.brake, servo.state.last_q, servo.tau)
-    servo.numbers[0].begun = bound_and_note(servo, 0.0)
+    servo.numbers[0].begun = clamp_and_note(servo, 0.0)
     return servo.numbers[0].begun
 
 
@@ -64,17 +64,17 @@ def damp_blind(servo, scale, now):
 
 
 @called
-def bound_brake(servo, now):
-    """Bound the efforts of a brake; those that are not finite become zero."""
+def clamp_brake(servo, now):
+    """Clamp the efforts of a brake; those that are not finite become zero."""
     numbers, inputs = servo.numbers[0], servo.state.inputs
     dt, inputs[0].elapsed = inputs[0].elapsed, 0.0
     if dt == 0.0:
         dt = now - numbers.last_sent
     dt = min(dt, LONGEST_STEP)
-    if not bound_step(servo, dt, now):
+    if not clamp_step(servo, dt, now):
         for k in range(servo.tau.size):
             servo.tau[k] = 0.0
-        bound_step(servo, dt, now)
+        clamp_step(servo, dt, now)
     for k in range(servo.tau.size):
         servo.exerted[k] = servo.tau[k]
     return BRAKED
@@ -91,4 +91,4 @@ def brake_in_trip(servo, now):
     else:
         gravity_hold(servo.brake, is_compliant(supervisor.trip), servo.state.last_q,
                      servo.state.last_v, servo.tau)
-    return bound_brake(servo, now)
+    return clamp_brake(servo, now)

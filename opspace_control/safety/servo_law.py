@@ -43,9 +43,9 @@ from opspace_control.safety.servo_data import (
 )
 from opspace_control.safety.servo_efforts import (
     begin_efforts,
-    bound_brake,
-    bound_step,
     brake_in_trip,
+    clamp_brake,
+    clamp_step,
     damp_blind,
 )
 from opspace_control.safety.state_checks import JUMPED, TOO_FAST, trip_of
@@ -144,9 +144,9 @@ def decide(servo, now):
 
 @called
 def send(servo, now):
-    """Bound the efforts of the law, or brake the robot if one is not finite."""
+    """Clamp the efforts of the law, or brake the robot if one is not finite."""
     servo.brake.numbers[0].hold_active = False
-    if not bound_step(servo, servo.numbers[0].dt, now):
+    if not clamp_step(servo, servo.numbers[0].dt, now):
         return trip_and_brake(servo, _NOT_FINITE, now)
     friction = servo.demand.friction
     for k in range(servo.tau.size):
@@ -229,5 +229,5 @@ def servo_step(servo, work, now, number):
             damp_blind(servo, number, now)
         else:
             gravity_hold(servo.brake, False, servo.state.last_q, servo.state.last_v, servo.tau)
-        return bound_brake(servo, now)
+        return clamp_brake(servo, now)
     return work_between(servo, work, now, number)

@@ -126,10 +126,10 @@ def read_gains(kp, kd, shape, owner):
     return kp, np.where(kd < 0.0, 2.0 * np.sqrt(kp), kd)
 
 
-def task_numbers(values, name, owner, shape=(), **bounds):
+def task_numbers(values, name, owner, shape=(), **allowed):
     """Return numbers that are `checked`, one for all or of the shape, or raise a TaskError."""
     return checked(values, f'{owner}: {name}', TaskError, shape, each=True, parameter=name,
-                   **bounds)
+                   **allowed)
 
 
 def refuse_none(owner, **numbers):

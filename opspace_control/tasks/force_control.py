@@ -16,7 +16,7 @@ from opspace_control.tasks.arguments import (
 from opspace_control.tasks.force_law import FORCE_CONTROL, release_force, restart_force
 from opspace_control.tasks.sensor import ForceSensor
 
-_BOUND = {'above': 0.0, 'infinite': True}
+_POSITIVE = {'above': 0.0, 'infinite': True}
 
 
 class ForceControl(TaskPart):
@@ -39,7 +39,7 @@ class ForceControl(TaskPart):
         Gain of the force error, without unit, and of its integral, 1/s, and k_vf of a_s*, 1/s:
         three linear axes, three angular ones.
     max_force, max_moment : float
-        Bound of F_a of each axis, N and N·m.
+        Limit of F_a of each axis, N and N·m.
     approach : (float, float)
         Velocity of the approach to contact, m/s and rad/s; attributes ``approach_velocity`` and
         ``approach_rate``. With both zero force acts at once, in free space, too.
@@ -51,12 +51,12 @@ class ForceControl(TaskPart):
 
     """
 
-    max_force = RecordedNumber('bound', 'Bound of the force of an axis, N.', 0, **_BOUND)
-    max_moment = RecordedNumber('bound', 'Bound of the moment about an axis, N·m.', 1, **_BOUND)
+    max_force = RecordedNumber('limit', 'Limit of the force of an axis, N.', 0, **_POSITIVE)
+    max_moment = RecordedNumber('limit', 'Limit of the moment about an axis, N·m.', 1, **_POSITIVE)
     approach_velocity = RecordedNumber('approach', 'Velocity of the approach to contact, m/s.', 0)
     approach_rate = RecordedNumber('approach', 'The same of rotation, rad/s.', 1)
-    contact_force = RecordedNumber('threshold', 'Threshold of contact, N.', 0, **_BOUND)
-    contact_moment = RecordedNumber('threshold', 'The same of rotation, N·m.', 1, **_BOUND)
+    contact_force = RecordedNumber('threshold', 'Threshold of contact, N.', 0, **_POSITIVE)
+    contact_moment = RecordedNumber('threshold', 'The same of rotation, N·m.', 1, **_POSITIVE)
     impact_time = RecordedNumber('impact_time', 'Time of pure damping, s.', above=0.0)
     sensor = property(lambda self: self._sensor, doc='The ForceSensor, or None.')
     target = recorded('target', 'Wrench that the robot is to apply, (6,), N and N·m, task axes.')
@@ -92,7 +92,7 @@ class ForceControl(TaskPart):
         TaskError refuses more than ``max_force`` or ``max_moment`` along a force axis.
         """
         wrench = read_six(wrench, 'target wrench', self._owner)
-        excess = abs(wrench) > np.repeat(self._record['bound'], 3)
+        excess = abs(wrench) > np.repeat(self._record['limit'], 3)
         if excess.any():
             raise TaskError(
                 f'{self._owner}: target wrench {wrench} is more than max_force = '

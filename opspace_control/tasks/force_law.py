@@ -23,7 +23,7 @@ FORCE_CONTROL = np.dtype([
     ('kp', np.float64, (6,)),         # of the force error, without unit
     ('ki', np.float64, (6,)),         # 1/s
     ('damping', np.float64, (6,)),    # k_vf of a_s*, 1/s
-    ('bound', np.float64, (2,)),      # N and N m, of each axis
+    ('limit', np.float64, (2,)),      # N and N m, of each axis
     ('approach', np.float64, (2,)),   # m/s and rad/s; both 0: force acts at once, always
     ('threshold', np.float64, (2,)),  # of contact, N and N m
     ('impact_time', np.float64),      # of pure damping, (5.7), s
@@ -183,20 +183,20 @@ def presses(force):
 @inlined
 def applied_component(force, r, engaged, at_limits, dt):
     """
-    Return F_a of axis r: ``f_d + kp (f_d − f) + ki ∫ (f_d − f) dt``, clipped to its bound.
+    Return F_a of axis r: ``f_d + kp (f_d − f) + ki ∫ (f_d − f) dt``, clipped to its limit.
 
-    The integral stops at that bound and at effort limits of joints (anti-windup), and decays
+    The integral stops at that limit and at effort limits of joints (anti-windup), and decays
     without contact.
     """
-    bound = force.bound[r // 3]
+    limit = force.limit[r // 3]
     error = force.target[r] - force.measured[r]
     applied = force.target[r] + force.validity * (force.kp[r] * error + force.integral[r])
     more = engaged * force.validity * force.ki[r] * error * dt
-    at_bound = abs(applied) >= bound and more * applied > 0.0
-    if not (at_bound or (at_limits and more * force.integral[r] > 0.0)):
+    at_limit = abs(applied) >= limit and more * applied > 0.0
+    if not (at_limit or (at_limits and more * force.integral[r] > 0.0)):
         force.integral[r] += more
     force.integral[r] *= 1.0 - (1.0 - engaged) * min(1.0, dt / force.impact_time)
-    return min(max(applied, -bound), bound)
+    return min(max(applied, -limit), limit)
 
 
 @inlined

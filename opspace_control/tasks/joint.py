@@ -114,7 +114,7 @@ class JointTask(RankedTask):
         if not self.joints or len(set(self.joints)) < len(self.joints):
             raise TaskError(f'{self._owner}: joints {joints!r} cannot be used.', value=joints,
                             cure='Name one or more joints, each once.')
-        # In the order of the joints; `bind_joints` rearranges them by branch.
+        # In the order of the joints; `register_joints` rearranges them by branch.
         self._record = np.zeros(-(-len(self.joints) // 6), JOINT_TASK)
         self._places = np.arange(len(self.joints))
         self._write('selected', 1.0)
@@ -214,7 +214,7 @@ class JointTask(RankedTask):
         self._record[field] = columns.reshape(-1, 6)
 
 
-def bind_joints(tasks, model):
+def register_joints(tasks, model):
     """
     Move the data of a controller's joint tasks, none of them in use, into one array.
 
@@ -237,7 +237,7 @@ def bind_joints(tasks, model):
 
 
 def joint_dofs(task, model):
-    """Return the indices into v of a joint task's joints; errors are those of `bind_joints`."""
+    """Return the indices into v of a joint task's joints; errors are those of `register_joints`."""
     dofs = []
     for name in task.joints:
         own = model.joint_dofs.get(name)

@@ -253,9 +253,9 @@ class PostureTask:
             raise TaskError(f'posture: {error}', joint=name) from None
 
 
-def bind_posture(posture, model):
+def register_posture(posture, model):
     """
-    Bind a posture task that is not in use to the robot of its controller.
+    Register a posture task, which is not in use, with the robot of its controller.
 
     Returns the (nv,) array of POSTURE_DOF and the goal (nq,), input of `demand_posture`; the task
     uses both from now on. A TaskError refuses a gain or goal that does not fit the robot.

@@ -164,7 +164,7 @@ class ForceSensor(TaskPart):
         return self.age <= self.timeout
 
 
-def bind_sensors(tasks, model):
+def register_sensors(tasks, model):
     """
     Move the data of the sensors of a controller's tasks, which may share some, into one array.
 

@@ -14,7 +14,7 @@ from opspace_control.tasks.arguments import AXES, read_axes, read_axes_rotation
 from opspace_control.tasks.force_control import ForceControl
 from opspace_control.tasks.pose_law import POSE_TASK, clear_pose_goal
 from opspace_control.tasks.ranked import RankedTask
-from opspace_control.tasks.sensor import bind_sensors
+from opspace_control.tasks.sensor import register_sensors
 
 _NO_ROTATION = bytes(9 * 8)  # the memory of a matrix that no cycle has written
 
@@ -151,7 +151,7 @@ class OperationalTask(RankedTask):
         """Yield the task's own objects, each with its field of the record."""
         yield self.force, 'force'
 
-    def _bind(self, record, model):
+    def _use_record(self, record, model):
         """Use this copy of the record, a controller's, from now on."""
         self._record, self._model = record, model
         for part, field in self._parts():
@@ -231,25 +231,25 @@ class ForceTask(OperationalTask):
         self.force.set_target(wrench)
 
 
-def bind_tasks(tasks, model):
+def register_tasks(tasks, model):
     """
     Move the data of a controller's m tasks, none of them in use, into one array.
 
     Returns the records (m,) of POSE_TASK, input and output of `demand_pose`, which the tasks use
-    from now on, and the result of `bind_sensors`.
+    from now on, and the result of `register_sensors`.
     """
     for name in [name for task in tasks for name in task.axes_frame if name]:
         model.frame_index(name)
-    sensors, sensor_records = bind_sensors(tasks, model)
+    sensors, sensor_records = register_sensors(tasks, model)
     records = np.zeros(len(tasks), POSE_TASK)
     for e, task in enumerate(tasks):
         records[e] = task._record
-        task._bind(records[e], model)
+        task._use_record(records[e], model)
     return records, sensors, sensor_records
 
 
 def gradual_fields(records):
-    """Return by name the numbers of bound tasks that change gradually, for `Ramps`."""
+    """Return by name the numbers of registered tasks that change gradually, for `Ramps`."""
     force, spring = records['force'], records['spring']
     return {'kp': records['kp'], 'kd': records['kd'], 'activation': records['activation'],
             'motion': records['motion'], 'impedance': records['impedance'],

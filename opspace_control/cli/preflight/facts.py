@@ -65,7 +65,7 @@ def sag(model, state, task, values):
     Return how far a load of `LOAD` at a task's frame moves it for good: a dict, or None.
 
     The law holds against a force F with ``Λ kp e``, so that ``e = (J A⁻¹ Jᵀ F) / kp``, to first
-    order. What `DisturbanceObserver` compensates within its bounds is no more in F. ``bare`` and
+    order. What `DisturbanceObserver` compensates within its limits is no more in F. ``bare`` and
     ``compensated`` are pairs of m and rad, ``values`` parameters of the controller. None for a
     robot with a floating base or passive joints, and for tasks that are springs, control force,
     have axes other than the base's, or move no frame of a link in all of their axes.
@@ -85,9 +85,9 @@ def sag(model, state, task, values):
     error, force = np.zeros((2, 6))
     error[rows] = acceleration / task.kp[rows]
     force[rows] = np.linalg.solve(mobility, acceleration)
-    share = min([1.0, *(values[f'disturbance.{bound}'] / size for bound, size in (
+    share = min([1.0, *(values[f'disturbance.{limit}'] / size for limit, size in (
         ('max_force', np.linalg.norm(force[:3])), ('max_moment', np.linalg.norm(force[3:])))
-        if size > values[f'disturbance.{bound}'])])
+        if size > values[f'disturbance.{limit}'])])
     size = np.linalg.norm(error.reshape(2, 3), axis=1)
     return {'bare': size.tolist(), 'compensated': ((1.0 - share) * size).tolist()}
 

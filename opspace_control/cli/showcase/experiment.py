@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""An experiment of a paper: a robot, its goals, and the bounds that the results must meet."""
+"""An experiment of a paper: a robot, its goals, and the limits that the results must meet."""
 
 import math
 from collections.abc import Callable
@@ -137,7 +137,7 @@ class Experiment:
         return self.judge(self, course.since(SETTLING))
 
     def run(self, output):
-        """Compare, print the findings, write a PNG; return whether every bound is met."""
+        """Compare, print the findings, write a PNG; return whether every limit is met."""
         from opspace_control.cli.showcase.picture import draw_cases
 
         cases = self.compare()

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded course of a demo, its report, and findings about it: a value and its bound."""
+"""The recorded course of a demo, its report, and findings about it: a value and its limit."""
 
 import math
 from dataclasses import dataclass
@@ -129,23 +129,23 @@ class Record:
 
 @dataclass(frozen=True)
 class Finding:
-    """A measured value and its bound, an upper one unless ``at_least``."""
+    """A measured value and its limit, an upper one unless ``at_least``."""
 
     what: str
     value: float
-    bound: float
+    limit: float
     unit: str
     at_least: bool = False
 
     @property
     def met(self):
-        """Whether the value is within its bound."""
-        return self.value >= self.bound if self.at_least else self.value <= self.bound
+        """Whether the value is within its limit."""
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
 
     def __str__(self):
         sign = '≥' if self.at_least else '≤'
         verdict = '' if self.met else '   NOT MET'
-        return f'{self.what:40}{self.value:9.3f} {self.unit:4}{sign} {self.bound:g}{verdict}'
+        return f'{self.what:40}{self.value:9.3f} {self.unit:4}{sign} {self.limit:g}{verdict}'
 
 
 def sizes(errors):

@@ -153,7 +153,7 @@ class Constraint:
         return wrench
 
 
-def bind_constraints(constraints, places):
+def register_constraints(constraints, places):
     """
     Return the data of c constraints in one array of CONSTRAINT, (c,), for a controller.
 

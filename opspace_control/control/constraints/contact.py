@@ -196,7 +196,7 @@ def check_still(name, frame, twist, turning, other='the ground'):
             value=speed)
 
 
-def bind_contacts(constraints, model, tasks):
+def register_contacts(constraints, model, tasks):
     """Give contacts the model and the tasks of their links."""
     for number, contact in enumerate(constraints, 1):
         if isinstance(contact, Contact):

@@ -7,7 +7,6 @@ from itertools import product
 import numpy as np
 
 from opspace_control.control.constraints.constraint import Constraint
-from opspace_control.control.grasping.grasp_binding import fill_grips, links_from
 from opspace_control.control.grasping.grasp_checks import (
     GRIP_AXES,
     check_fingertips,
@@ -21,6 +20,7 @@ from opspace_control.control.grasping.grasp_checks import (
 from opspace_control.control.grasping.grasp_force import read_grasp_force
 from opspace_control.control.grasping.grasp_forces import GraspForces
 from opspace_control.control.grasping.grasp_law import GRASP, GRIP
+from opspace_control.control.grasping.grasp_records import fill_grips, links_from
 from opspace_control.dynamics.virtual_linkage import VirtualLinkage
 from opspace_control.errors import ControlError, OpspaceError
 from opspace_control.model import Payload
@@ -114,7 +114,7 @@ class Grasp(GraspForces):
         """
         if self.engaged:
             return
-        context = self._bound()
+        context = self._registered()
         poses = context.model.forward_kinematics(state, self.effectors)
         poses = [poses[effector] for effector in self.effectors]
         pose = object_pose(self, poses, self._poses, self._tolerance, self._turning)
@@ -151,7 +151,7 @@ class Grasp(GraspForces):
             constraint.open()
         self.task.enabled = False
         if self._carrier is not None:
-            self._bound().payloads.put(self.name, self._carrier, None)
+            self._registered().payloads.put(self.name, self._carrier, None)
         self._context.displaced.enable()
 
     def set_internal_forces(self, tensions=None, moments=None):
@@ -224,7 +224,7 @@ class Grasp(GraspForces):
     @property
     def hand_links(self):
         """Names of links, one or more of each body, of the effectors and of what these carry."""
-        return links_from(self._bound().model, self.effectors)
+        return links_from(self._registered().model, self.effectors)
 
     @property
     def grasp_force(self):
@@ -276,7 +276,7 @@ class Grasp(GraspForces):
         body, record = self._payload, self._record
         if self._carrier is not None:
             shapes, touching = self._shapes
-            self._bound().payloads.put(
+            self._registered().payloads.put(
                 self.name, self._carrier, body.moved(pose[:3, :3], pose[:3, 3]),
                 shapes=[shape.carried_by(self._carrier, pose) for shape in shapes],
                 touching=[*touching, *product([shape.name for shape in shapes], self.hand_links)])
@@ -290,7 +290,7 @@ class Grasp(GraspForces):
         return self.in_use and (self.engaged if self._carrier is None
                                 else self.name in self._context.payloads)
 
-    def _bound(self):
+    def _registered(self):
         if self._context is None:
             raise ControlError(f"Grasp '{self.name}' belongs to no controller.",
                                cure='Give it to one: grasps=[...].', grasp=self.name)

@@ -223,13 +223,13 @@ def _braking_strength(model, effort_limits):
 
 def _accelerations(model, values, usual):
     """Return accelerations (nv,) as given, or the usual ones; a ControlError if unusable."""
-    bounds = {'above': 0.0, 'infinite': True}
+    allowed = {'above': 0.0, 'infinite': True}
     if not isinstance(values, dict):
-        return checked(values, 'acceleration', ControlError, (model.nv,), each=True, **bounds)
+        return checked(values, 'acceleration', ControlError, (model.nv,), each=True, **allowed)
     accelerations = usual.copy()
     for name, value in values.items():
         accelerations[model.dof_index(name)] = checked(
-            value, f"acceleration of '{name}'", ControlError, **bounds)
+            value, f"acceleration of '{name}'", ControlError, **allowed)
     return accelerations
 
 

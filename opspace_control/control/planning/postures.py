@@ -81,7 +81,7 @@ def largest_gravity_forces(model, postures):
     nodes, q = moment_nodes(model), model.neutral()
     nodes['status'] = ACTIVE
     largest, tau, still = np.zeros((3, model.nv))
-    solve = solve_hybrid.bind(
+    solve = solve_hybrid.partial(
         nodes, responding_nodes(nodes), q, still, new_points(0), np.zeros((0, 6)), GRAVITY.copy(),
         nan_filled(nodes.size, NODE_STATE), still, tau)
     for q[:] in postures:

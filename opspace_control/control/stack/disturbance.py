@@ -33,8 +33,8 @@ STARTED, FROZEN, FOUND, EXPECTED = range(4)
 GRASPS = -1
 # Of ``Disturbance.rate``, after the rate itself.
 GAIN, ENERGY = 1, 2
-# Columns of ``Disturbance.tasks`` from which on bounds and filtered forces are.
-BOUND, FILTERED = 6, 8
+# Columns of ``Disturbance.tasks`` from which on limits and filtered forces are.
+GREATEST, FILTERED = 6, 8
 # Of ``Disturbance.rows``, for each row of the stack: the share to which it takes part, 1 where it
 # has one, its scale, 0 where its force is known, the force of its level, and J A⁻¹ r, then J Φ r.
 WEIGHT, PART, UNKNOWN_SCALE, OWN_FORCE, UNKNOWN = range(5)
@@ -105,10 +105,10 @@ def observe_disturbance(disturbance, gravity, cycle, robot, grasps, scratch, K, 
 
 @inlined
 def rejects(tasks):
-    """Return whether a task has bounds that let it compensate."""
+    """Return whether a task has limits that let it compensate."""
     largest = 0.0
     for k in range(tasks.shape[0]):
-        largest = max(largest, tasks[k, BOUND], tasks[k, BOUND + 1])
+        largest = max(largest, tasks[k, GREATEST], tasks[k, GREATEST + 1])
     return largest > 0.0
 
 
@@ -144,7 +144,7 @@ def restart_observer(disturbance):
 def rejects_at(robot, e, rejected):
     """Return whether the task of a point compensates for disturbances."""
     point = robot.points[e]
-    return is_moving_frame(point, robot.carried[e]) and rejected[point.record, BOUND] >= 0.0
+    return is_moving_frame(point, robot.carried[e]) and rejected[point.record, GREATEST] >= 0.0
 
 
 @inlined

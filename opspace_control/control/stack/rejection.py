@@ -25,12 +25,12 @@ from opspace_control.compiled import inlined
 from opspace_control.control.data import ACTIVATION, REJECTING, SCALE
 from opspace_control.control.solver.semidefinite import solve_semidefinite
 from opspace_control.control.stack.disturbance import (
-    BOUND,
     ENERGY,
     FILTERED,
     FOUND,
     GAIN,
     GRASPS,
+    GREATEST,
     OWN_FORCE,
     UNKNOWN,
     rejects_at,
@@ -43,19 +43,19 @@ from opspace_control.tasks.specification_law import motion_share
 
 
 @inlined
-def bound_force(rejected):
+def shrink_force(rejected):
     """
-    Shrink a filtered force and moment to their bounds; write what rejects it, their negative.
+    Shrink a filtered force and moment to their limits; write what rejects it, their negative.
 
     What is filtered shrinks, not only what is applied: so it does not take longer to fade, the more
-    it was beyond the bounds.
+    it was beyond the limits.
     """
     share, F = 1.0, rejected[FILTERED:]
     for part in range(2):
         f = F[3 * part:3 * part + 3]
         size = math.sqrt(f[0] * f[0] + f[1] * f[1] + f[2] * f[2])
-        if size > rejected[BOUND + part]:
-            share = min(share, rejected[BOUND + part] / size)
+        if size > rejected[GREATEST + part]:
+            share = min(share, rejected[GREATEST + part] / size)
     for r in range(6):
         F[r] *= share
         rejected[r] = -F[r]
@@ -81,8 +81,8 @@ def filter_force(disturbance, record, first, gain, demand, scale):
 
 
 @inlined
-def is_bounded(robot, demand, e, tasks):
-    """Return whether the force of a point's task is one of those that `bounded_share` bounds."""
+def has_limit(robot, demand, e, tasks):
+    """Return whether the force of a point's task is one of those that `greatest_share` limits."""
     return rejects_at(robot, e, tasks) and not presses(demand.tasks[robot.points[e].record].force)
 
 
@@ -115,10 +115,10 @@ def energy_of_tasks(disturbance, robot, demand, filtered, activation, scratch):
     first, forces = 6 * demand.constraints.size, disturbance.rows[UNKNOWN]
     for e in range(robot.points.size):
         record, tasks = robot.points[e].record, disturbance.tasks
-        bounded = 6 * e >= first and is_bounded(robot, demand, e, tasks)
+        limited = 6 * e >= first and has_limit(robot, demand, e, tasks)
         for r in range(6):
             force = 0.0
-            if bounded:
+            if limited:
                 force = tasks[record, FILTERED + r] if filtered else (
                     disturbance.rows[OWN_FORCE, 6 * e + r])
             forces[6 * e + r] = force
@@ -128,7 +128,7 @@ def energy_of_tasks(disturbance, robot, demand, filtered, activation, scratch):
 
 
 @inlined
-def bounded_share(disturbance, robot, demand, gain, activation, scratch):
+def greatest_share(disturbance, robot, demand, gain, activation, scratch):
     """
     Return the share of filtered forces that accelerates the robot by no more than r does.
 
@@ -164,7 +164,7 @@ def shrink_forces(disturbance, robot, demand, share):
     tasks = disturbance.tasks
     for e in range(demand.constraints.size, robot.points.size):
         record = robot.points[e].record
-        if share < 1.0 and is_bounded(robot, demand, e, tasks):
+        if share < 1.0 and has_limit(robot, demand, e, tasks):
             for r in range(6):
                 tasks[record, FILTERED + r] *= share
                 tasks[record, r] *= share
@@ -176,7 +176,7 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
     Write ``−Λ J Φ r`` of tasks, filtered, along their axes of motion, to ``REJECTING``.
 
     After the elimination of constraints, of which the factor is used, and before the tasks become
-    forces. The own force and moment of a task are at most its bounds; beyond them all six
+    forces. The own force and moment of a task are at most its limits; beyond them all six
     components shrink. `NO_DISTURBANCE` does nothing.
     """
     if disturbance.flags.size > 0:
@@ -189,9 +189,9 @@ def reject_disturbance(disturbance, cycle, robot, demand, results, scratch):
             if rejects_at(robot, e, tasks):
                 filter_force(disturbance, robot.points[e].record, 6 * e, gain, demand,
                              results.stack[SCALE])
-                bound_force(tasks[robot.points[e].record])
+                shrink_force(tasks[robot.points[e].record])
         if found == 1 and factorised:
-            shrink_forces(disturbance, robot, demand, bounded_share(
+            shrink_forces(disturbance, robot, demand, greatest_share(
                 disturbance, robot, demand, gain, results.stack[ACTIVATION], scratch))
         write_forces(
             disturbance, robot, demand, factorised, results.stack[REJECTING], scratch)

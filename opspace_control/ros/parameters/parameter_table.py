@@ -40,7 +40,7 @@ class Parameter:
         return replace(self, name=name)
 
     @property
-    def bounds(self):
+    def range(self):
         """Return the range of a number as text, such as 'from 0 to 60'; '' if it has none."""
         if not math.isfinite(self.minimum):
             return ''
@@ -76,7 +76,7 @@ class Parameter:
         if math.isnan(value):
             return f'{self.name} is not a number'
         if not self.minimum <= value <= self.maximum:
-            return f'{self.name} must be {self.bounds} {self.unit}, not {value:g}'
+            return f'{self.name} must be {self.range} {self.unit}, not {value:g}'
         return ''
 
 

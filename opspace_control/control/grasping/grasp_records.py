@@ -22,7 +22,7 @@ class GraspContext(NamedTuple):
     status: object   # of the joints
 
 
-def bind_grasps(grasps, model, tasks, constraints, frames, payloads, status):
+def register_grasps(grasps, model, tasks, constraints, frames, payloads, status):
     """
     Move the data of grasps, none of them in use, into arrays, for a controller.
 
