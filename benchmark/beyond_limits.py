@@ -83,7 +83,7 @@ class RandomStates:
     def _memory(self):
         """Return what outlasts a cycle: its record, and those of the limits."""
         arguments = self.controller._arguments
-        return (arguments.cycle, arguments.bounds.joints,
+        return (arguments.cycle, arguments.limits.joints,
                 *arguments.storage.memory)
 
     def forward_dynamics(self):

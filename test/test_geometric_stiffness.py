@@ -192,7 +192,7 @@ def test_the_efforts_do_what_the_residuals_say():
         np.testing.assert_allclose(
             record.demand.tasks['acceleration'][0, AXES] - attained, missed, atol=1e-6)
         assert abs(missed).max() > 1e-3
-        limits = record.bounds.joints
+        limits = record.limits.joints
         assert (a > limits['least'] - 1e-3 * limits['acceleration']).all()
         assert (a < limits['greatest'] + 1e-3 * limits['acceleration']).all()
         gradient, least = bound(controller)

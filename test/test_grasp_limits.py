@@ -22,7 +22,7 @@ def unlimited(model):
 
 def weak(made, part=0.8, count=1, chosen=None):
     """Leave some drives, the strongest, so much of what they exert; return the dofs and efforts."""
-    records, limits = made.controller._limits.records, made.controller._arguments.bounds.efforts
+    records, limits = made.controller._limits.records, made.controller._arguments.limits.efforts
     for name, value in (('lower', -np.inf), ('upper', np.inf), ('velocity', np.inf),
                         ('slow', -1.0), ('gravity_torque', np.inf)):
         records[name] = value
@@ -51,7 +51,7 @@ def test_an_effort_at_its_limit_leaves_grips_as_planned(name, seed, count):
             held.remove((names[k], 'effort'))
     assert not held
     assert controller.limited_joints == 0
-    assert (abs(made.tau) <= (1.0 + 1e-9) * controller._arguments.bounds.efforts).all()
+    assert (abs(made.tau) <= (1.0 + 1e-9) * controller._arguments.limits.efforts).all()
     asked = made.grasp.task._record['acceleration']
     missed = controller.residual_accelerations.get('carry', np.zeros(6))
     a = made.motion()[1]
@@ -66,7 +66,7 @@ def test_efforts_that_contradict_each_other_are_told():
     made = bench('three arms', 1, limits_of=unlimited, minimum=30.0)
     weak(made, part=0.95, count=14)
     controller = made.controller
-    limits = controller._arguments.bounds.efforts
+    limits = controller._arguments.limits.efforts
     at_limit = {controller.model.dof_names[k]
                 for k in np.flatnonzero(abs(made.tau) >= (1.0 - 1e-9) * limits)}
     assert controller.limited_joints > 5

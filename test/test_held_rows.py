@@ -85,7 +85,7 @@ def test_what_is_held_is_held_and_the_rest_is_the_optimum(name, goals, arguments
 def test_efforts_at_their_limits_leave_the_tasks_to_other_joints(name, goals, arguments):
     """Passive joints doing what that induces; one effort at its limit, then two at a time."""
     case = Held(name, goals, **arguments)
-    limits, free = case.controller._arguments.bounds.efforts, np.where(case.active, case.tau, 0.0)
+    limits, free = case.controller._arguments.limits.efforts, np.where(case.active, case.tau, 0.0)
     strongest = [int(k) for k in np.argsort(-abs(free))[:3]]
     for chosen in (*([k] for k in strongest), strongest[:2]):
         case.controller._limits.memory.bound_active[:] = 0
@@ -104,7 +104,7 @@ def test_an_effort_of_what_no_constraint_holds_is_chosen_beside_constraints():
     """One hand is held in place: the other arm's efforts are a matter of the motion alone."""
     case = Held('dual_arm.urdf', [('l_hand', POSITION)],
                 constraints=[('r_hand', None, ALL_AXES)])
-    limits, free = case.controller._arguments.bounds.efforts, case.tau.copy()
+    limits, free = case.controller._arguments.limits.efforts, case.tau.copy()
     names = case.model.dof_names
     for k in (case.model.dof_index(name) for name in ('l_shoulder_pitch', 'l_elbow')):
         case.controller._limits.memory.bound_active[:] = 0
@@ -127,7 +127,7 @@ def test_an_open_chain_is_one_whether_or_not_constraints_could_close_it():
     for held in case.held:
         held.open()
     case.held.clear()
-    free, limits = case.run().copy(), case.controller._arguments.bounds.efforts
+    free, limits = case.run().copy(), case.controller._arguments.limits.efforts
     assert abs(free).max() > 0.0
     k = int(np.argmax(abs(case.tau)))
     limit = 0.7 * abs(case.tau[k])

@@ -103,7 +103,7 @@ def one_of_each():
                       force=np.array([0.0, 0.0, 30.0, 0.0, 0.0, 0.0]))
     distances = Fields(least=np.array([[-2.0], [-1.0]]), gradient=np.array([[2.0, 4.0]]))
     return Fields(
-        bounds=Fields(joints=limits, efforts=np.array([3.0, 3.0])), robot=Fields(
+        limits=Fields(joints=limits, efforts=np.array([3.0, 3.0])), robot=Fields(
             nodes=nodes, collision=Fields(count=np.array([1]))),
         scratch=Fields(bounded=Fields(contacts=contacts, distances=distances,
                                       gravity_gradient=np.array([[2.0, 10.0], [0.0, 0.0]]))),

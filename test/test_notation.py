@@ -105,8 +105,8 @@ OLD_WORDS = set(re.findall(r'\w+', """
     yields"""))
 # And more in the rooms of the law, of what it is computed from, and of what runs it.
 ROOMS = {'control', 'dynamics', 'tasks', 'ros', 'safety'}
-OLD_WORDS_OF_ROOMS = {'carry', 'carrying', 'carries', 'gives', 'giving', 'go', 'goes', 'let',
-                      'others', 'squeeze', 'taken', 'way'}
+OLD_WORDS_OF_ROOMS = {'bind', 'binding', 'binds', 'carry', 'carrying', 'carries', 'gives', 'giving',
+                      'go', 'goes', 'let', 'others', 'squeeze', 'taken', 'way'}
 # Words that are in order alone.
 OLD_PHRASES_OF_ROOMS = {('given', 'up'), ('give', 'up'), ('give', 'back'), ('take', 'over'),
                         ('set', 'given'), ('hold', 'begun')}

@@ -33,7 +33,7 @@ class Brake:
         dofs['q_index'], dofs['turns_freely'] = model.q_index, model.turns_freely
         robot = controller._arguments
         self.arguments = Braking(
-            numbers, dofs, robot.cycle, robot.robot.nodes, robot.bounds.efforts,
+            numbers, dofs, robot.cycle, robot.robot.nodes, robot.limits.efforts,
             nan_filled(model.nodes.size, NODE_STATE), feet, supports,
             *np.zeros((4, model.nv)))
         self._q, self._v, self._tau = model.neutral(), *np.zeros((2, model.nv))

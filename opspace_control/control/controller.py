@@ -27,9 +27,9 @@ from opspace_control.control.cycle import control_cycle, limited_cycle
 from opspace_control.control.cycle_record import make_cycle
 from opspace_control.control.data import (
     SCALE,
-    Bounds,
     Demand,
     Grasping,
+    Limits,
 )
 from opspace_control.control.gradual import gradual_numbers
 from opspace_control.control.grasping.grasp_records import register_grasps
@@ -181,7 +181,7 @@ class OperationalSpaceController(ControllerState):
                 joint_tasks=joint_records, levels=level_rows(tasks, constrained), dofs=dofs,
                 posture=goal, passive_dofs=self.passive_forces.dofs),
             grasping=Grasping(holds, grips),
-            bounds=Bounds(self._effort_limits, self._limits.records if self._limits else None),
+            limits=Limits(self._effort_limits, self._limits.records if self._limits else None),
             storage=storage)
         self._kernel, self._compute = limited_cycle if self._limits else control_cycle, None
         self._brake = None  # made when it is needed

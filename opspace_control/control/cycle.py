@@ -192,7 +192,7 @@ def complete_efforts(cycle, robot, demand, grasping, efforts, results, scratch, 
 
 
 @kernel
-def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, tau):
+def control_cycle(cycles, robot, demand, grasping, limits, storage, dt, q, v, tau):
     """
     Write the joint forces of a cycle: [CK00] (11)-(13), [JR94] 5, [RKR95] 3.2.
 
@@ -213,13 +213,13 @@ def control_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         cycle, robot, demand, grasping, results, scratch, beyond_stack, False, q, v)
     resolve_stack(cycle, robot, demand, results, scratch, None)
     move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
-    complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
-    cycle.limited = limit_efforts(robot.nodes, bounds.efforts, tau)
+    complete_efforts(cycle, robot, demand, grasping, limits.efforts, results, scratch, tau)
+    cycle.limited = limit_efforts(robot.nodes, limits.efforts, tau)
     apply_torque(demand.disturbance, tau)
 
 
 @kernel
-def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, tau):
+def limited_cycle(cycles, robot, demand, grasping, limits, storage, dt, q, v, tau):
     """
     Write the joint forces of a cycle within limits.
 
@@ -233,28 +233,28 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
     and the joint forces are ``τ = hybrid(q̈_null) + J_Gᵀ f + Rᵀ f_R``, f_R being the multipliers of
     bounds: doc/explanation/limits.md.
     """
-    cycle, (memory, results, scratch), efforts = cycles[0], storage, bounds.efforts
+    cycle, (memory, results, scratch), efforts = cycles[0], storage, limits.efforts
     cycle.dt = dt
     advance_targets(demand.tasks, dt)
-    bounds = reserve_friction(demand.friction, bounds, scratch.bounded.effort_limits, v)
-    nodes, constraints, limits = robot.nodes, demand.constraints, bounds.joints
+    limits = reserve_friction(demand.friction, limits, scratch.bounded.effort_limits, v)
+    nodes, constraints, joint_limits = robot.nodes, demand.constraints, limits.joints
     bounded, limits_apply = scratch.bounded, cycle.keep > 0.0
     unsupported = cycle.has_passive and count_closed(constraints) == 0
-    find_determined_efforts(cycle, robot, constraints, grasping, limits)
+    find_determined_efforts(cycle, robot, constraints, grasping, joint_limits)
     place_bodies(nodes, robot.states, cycle, q)
-    find_distances(robot.collision, cycle, nodes, robot.states, limits, v, bounded.distances)
+    find_distances(robot.collision, cycle, nodes, robot.states, joint_limits, v, bounded.distances)
     if limits_apply:
-        bound_motion(cycle, limits, demand.disturbance.unexpected, q, v)
-    refer_posture(cycle, robot, demand, limits, unsupported, scratch, q, v, results.a_null)
+        bound_motion(cycle, joint_limits, demand.disturbance.unexpected, q, v)
+    refer_posture(cycle, robot, demand, joint_limits, unsupported, scratch, q, v, results.a_null)
     evaluate_points(cycle, robot, demand, grasping, results, scratch,
                     demand.disturbance.flags.size > 0, True, q, v)
-    observe_motion(demand.disturbance, cycle, robot, bounds, limits_apply, v, results.a_task)
+    observe_motion(demand.disturbance, cycle, robot, limits, limits_apply, v, results.a_task)
     bound_contacts(cycle, robot, constraints, bounded.contacts, scratch.small)
     follow_pairs(robot.collision, memory, bounded.distances.states)
     if limits_apply and not unsupported:
         bound_gravity_torques(
-            cycle, robot, demand, grasping, limits, v, bounded, scratch.small[1])
-    any_resting = find_resting(nodes, limits, limits_apply and not unsupported, dt, v)
+            cycle, robot, demand, grasping, joint_limits, v, bounded, scratch.small[1])
+    any_resting = find_resting(nodes, joint_limits, limits_apply and not unsupported, dt, v)
     cycle.singular_control, cycle.resting_count = limits_apply and not any_resting, 0
     cycle.singular_active = cycle.direction_lost = False
     cycle.singular_part = 0.0
@@ -262,7 +262,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         write_motion_laws(robot.points, demand.tasks, demand.joint_tasks, 6 * constraints.size, v,
                           bounded.directions)
         clear_singular_forces(bounded.directions, results.stack.shape[1])
-    data = Data(cycle, robot, demand, grasping, bounds, memory, results, scratch, v)
+    data = Data(cycle, robot, demand, grasping, limits, memory, results, scratch, v)
     resolve_stack(cycle, robot, demand, results, scratch, data)
     begin_problem(cycle)
     if limits_apply:
@@ -275,7 +275,7 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
         if cycle.problems > 0:
             exert_bounds(data, tau)
-        complete_efforts(cycle, robot, demand, grasping, bounds.efforts, results, scratch, tau)
+        complete_efforts(cycle, robot, demand, grasping, limits.efforts, results, scratch, tau)
         if not limits_apply or cycle.problems > 0 or not any_effort_violated(data, tau):
             break
         resolve_within_efforts(data, tau)
@@ -283,6 +283,6 @@ def limited_cycle(cycles, robot, demand, grasping, bounds, storage, dt, q, v, ta
         cycle.singular_share, cycle.singular_part, dt, _TIME) if limits_apply else 0.0
     if cycle.least_effort > 0.0 and cycle.forces_decided:
         exert_least_effort(data, tau)
-    cycle.limited = limit_efforts(nodes, bounds.efforts, tau)
+    cycle.limited = limit_efforts(nodes, limits.efforts, tau)
     apply_torque(demand.disturbance, tau)
     overcome_friction(cycle, robot, demand, efforts, results, v, tau)

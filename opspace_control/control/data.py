@@ -92,8 +92,14 @@ class Grasping(NamedTuple):
     grips: np.ndarray  # (h,) GRIP
 
 
-class Bounds(NamedTuple):
-    """The limits of the joints, and the bounds of this cycle that follow from them."""
+class Limits(NamedTuple):
+    """
+    The limits of the joints.
+
+    A LIMIT has three kinds of fields: the limits themselves, the bounds of this cycle that follow
+    from them, and what the next cycle needs of this one. It is one record because each loop over
+    joints uses fields of two kinds, which are so in adjacent memory.
+    """
 
     efforts: np.ndarray  # (nv,) limits, N m and N
     joints: np.ndarray  # (nv,) LIMIT, of motion and gravity torque; None for the bare law
@@ -293,7 +299,7 @@ class Data(NamedTuple):
     robot: Robot
     demand: Demand
     grasping: Grasping
-    bounds: Bounds
+    limits: Limits
     memory: Memory
     results: Results
     scratch: Scratch

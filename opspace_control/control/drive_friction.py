@@ -10,7 +10,7 @@ an effort limit, it is cut there, and the law has nothing.
 import math
 
 from opspace_control.compiled import called, inlined
-from opspace_control.control.data import Bounds
+from opspace_control.control.data import Limits
 from opspace_control.dynamics.drive_friction import (
     MOTION_RATE,
     any_friction,
@@ -21,18 +21,18 @@ from opspace_control.model.nodes import ACTIVE
 
 
 @inlined
-def reserve_friction(friction, bounds, left, v):
+def reserve_friction(friction, limits, left, v):
     """
-    Return the bounds with the effort limits, written to ``left`` (nv,), that friction leaves.
+    Return the limits with the effort limits, written to ``left`` (nv,), that friction leaves.
 
     The ``level`` of dry friction at this velocity is that of `overcoming_effort`.
     """
     for k in range(v.size):
-        left[k] = bounds.efforts[k]
+        left[k] = limits.efforts[k]
     for k in range(friction.size):
         friction[k].level = friction_level(friction[k], v[k])
         left[k] = max(left[k] - friction[k].level - friction[k].viscous * abs(v[k]), 0.0)
-    return Bounds(left, bounds.joints)
+    return Limits(left, limits.joints)
 
 
 @called

@@ -10,9 +10,9 @@ from opspace_control.control.data import (
     RESIDUAL,
     SCALE,
     STACK_ROWS,
-    Bounds,
     Demand,
     Grasping,
+    Limits,
     Results,
     Robot,
     Scratch,
@@ -30,7 +30,7 @@ class Arguments(NamedTuple):
     robot: Robot
     demand: Demand
     grasping: Grasping
-    bounds: Bounds
+    limits: Limits
     storage: Storage
 
 

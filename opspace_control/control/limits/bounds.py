@@ -47,7 +47,7 @@ _LEAST_EFFORT = 1e-6
 def count_bounds(data, kind):
     """Return how many bounds of a kind this cycle has."""
     if kind < JOINT_KINDS:
-        return data.bounds.joints.size
+        return data.limits.joints.size
     if kind == CONTACT_FORCE:
         return data.scratch.bounded.contacts.bounds.shape[1]
     return 1 if kind == FORCE_SHARE else data.robot.collision.count[0]
@@ -59,7 +59,7 @@ def bound_number(data, kind, k):
     last, near = data.memory.bound_active.size, data.memory.near_pairs.size
     if kind in (DISTANCE, PARTING):
         return last + (kind - KINDS) * near + k
-    return last - 2 * near - 1 if kind == FORCE_SHARE else kind * data.bounds.joints.size + k
+    return last - 2 * near - 1 if kind == FORCE_SHARE else kind * data.limits.joints.size + k
 
 
 @inlined
@@ -79,13 +79,13 @@ def bounds_of(data, kind, k):
         return data.scratch.bounded.distances.least[kind - DISTANCE, k], math.inf
     if quantity == APPLIED_SHARE:
         return 0.0, 1.0
-    limit = data.bounds.joints[k]
+    limit = data.limits.joints[k]
     if quantity not in (JOINT_FORCE, GRAVITY_TORQUE_ACCELERATION, JOINT_ACCELERATION):
         return math.nan, math.nan
     least, greatest = -math.inf, math.inf
     if is_limited(data.robot.nodes, limit):
         if quantity == JOINT_FORCE and limit.determined:
-            greatest = max(data.bounds.efforts[k], _LEAST_EFFORT)
+            greatest = max(data.limits.efforts[k], _LEAST_EFFORT)
             least = -greatest
         elif quantity == GRAVITY_TORQUE_ACCELERATION:
             greatest = limit.gravity_bound
@@ -114,9 +114,9 @@ def unit_of(data, kind, k):
         return data.cycle.distance_braking
     if quantity == APPLIED_SHARE:
         return 1.0
-    limit = data.bounds.joints[k]
+    limit = data.limits.joints[k]
     if quantity == JOINT_FORCE:
-        return max(data.bounds.efforts[k], _LEAST_EFFORT)
+        return max(data.limits.efforts[k], _LEAST_EFFORT)
     if quantity == GRAVITY_TORQUE_ACCELERATION:
         return limit.gravity_braking
     return limit.acceleration if quantity == JOINT_ACCELERATION else math.nan
@@ -203,7 +203,7 @@ def any_motion_violated(data, a):
     """Return whether an acceleration violates a bound, of `MOTION` on one side or `BRAKING`."""
     violated = 0
     for k in range(a.size):
-        limit = data.bounds.joints[k]
+        limit = data.limits.joints[k]
         if is_limited(data.robot.nodes, limit):
             slack = ROUNDING * limit.acceleration
             violated += not limit.least - slack <= a[k] <= limit.greatest + slack

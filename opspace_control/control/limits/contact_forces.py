@@ -166,7 +166,7 @@ def write_direction(data, w):
                 direction[first + r] = contacts.direction[bound, r]
         project_rotation(data.robot.points[first // 6].axes[1], direction[first:first + 6])
     elif quantity == JOINT_FORCE:
-        fill_row(data.bounds.joints[bound].node, data.robot.states, data.robot.points,
+        fill_row(data.limits.joints[bound].node, data.robot.states, data.robot.points,
                  data.robot.supports, contacts.force.size, direction)
         for r in range(contacts.force.size):
             direction[r] *= -1.0 if data.results.stack[ACTIVATION, r] > 0.0 else 0.0

@@ -31,7 +31,7 @@ FRICTION_SHARE = 0.3
 
 
 @called
-def observe_motion(disturbance, cycle, robot, bounds, limits_apply, v, a):
+def observe_motion(disturbance, cycle, robot, limits, limits_apply, v, a):
     """
     Filter ε (nv,), for the next cycle's bounds.
 
@@ -50,7 +50,7 @@ def observe_motion(disturbance, cycle, robot, bounds, limits_apply, v, a):
         new = frequency * (v[k] - last[k]) - a[k] if measured else 0.0
         if not abs(new) < math.inf:
             new = 0.0
-        most = FRICTION_SHARE * bounds.efforts[k] * robot.states[bounds.joints[k].node].inverse_D
+        most = FRICTION_SHARE * limits.efforts[k] * robot.states[limits.joints[k].node].inverse_D
         if not math.isfinite(most):
             most = 0.0
         unexpected[k] = min(max(unexpected[k] + gain * (new - unexpected[k]), -most), most)

@@ -200,7 +200,7 @@ def write_bounds(data, count, a, nominal):
         k, kind = bound_rows.dof[w], bound_rows.kind[w]
         lower, upper = bounds_of(data, kind, k)
         if not nominal and w < data.cycle.resting_count:
-            limit = data.bounds.joints[k]
+            limit = data.limits.joints[k]
             leave = resting_softness(limit.resting_share[kind]) * unit_of(data, kind, k)
             if limit.side[kind] > 0 and math.isfinite(upper):
                 lower = max(lower, upper - leave)

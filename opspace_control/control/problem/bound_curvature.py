@@ -33,7 +33,7 @@ def lasts(data, w, force):
     bound_rows = data.scratch.bounded.bound_rows
     kind, side = bound_rows.kind[w], 0 if force > 0.0 else 1
     return lasts_at_rest(kind) and (quantity_of(kind) != JOINT_ACCELERATION or (
-        data.bounds.joints[bound_rows.dof[w]].reason[side] == POSITION))
+        data.limits.joints[bound_rows.dof[w]].reason[side] == POSITION))
 
 
 @inlined
@@ -116,7 +116,7 @@ def curvature_of_bounds(data):
                 move_steadily(data)
                 moved = True
             total -= opposing[w] * gravity_torque_second_rate(
-                data.robot.nodes, states, data.bounds.joints[bound_rows.dof[w]].node,
+                data.robot.nodes, states, data.limits.joints[bound_rows.dof[w]].node,
                 data.scratch.bounded.subtrees, data.cycle.gravity,
                 data.scratch.bounded.directions[WORK:])
     return total

@@ -75,7 +75,7 @@ def begin_rows(data):
 
     The rows of a problem are the first that need the projections on joints of trunks.
     """
-    limits, count, robot = data.bounds.joints, 0, data.robot
+    limits, count, robot = data.limits.joints, 0, data.robot
     project_trunks(robot.nodes, robot.carried, robot.points.size, data.scratch.projection)
     data.scratch.bounded.bound_rows.index[:] = -1
     data.scratch.bounded.applied.inverse_cost[0] = 0.0

@@ -69,7 +69,7 @@ def correct_efforts(data, count, tau, tau_ref):
     if not (cycle.reactions_exerted or (
             cycle.has_passive and data.demand.constraints.size > 0 and not cycle.forces_decided)):
         return False
-    bound_rows, efforts, corrected = data.scratch.bounded.bound_rows, data.bounds.efforts, False
+    bound_rows, efforts, corrected = data.scratch.bounded.bound_rows, data.limits.efforts, False
     y = data.scratch.bounded.problem.f_y[1]
     for w in range(count):
         k = bound_rows.dof[w]

@@ -67,7 +67,7 @@ def factorise_cost(data, tau, scale, goal):
     """Write L, and the ``goal`` y of least cost without bounds; return whether L is regular."""
     robot, work, count = data.robot, data.scratch.grasps, 6 * data.demand.constraints.size
     effort_gradient(robot.nodes, robot.states, robot.points, robot.supports, count,
-                    data.bounds.efforts, tau, work.gram, work.gradient, work.column)
+                    data.limits.efforts, tau, work.gram, work.gradient, work.column)
     cost = (_REGULARISATION / weight_of(data.cycle)) ** 2 / data.cycle.least_mobility
     for r in range(count):
         goal[r] = -scale[r] * work.gradient[r]
@@ -173,7 +173,7 @@ def add_violated_contacts(data, count, x):
 @inlined
 def add_violated_efforts(data, count, x, tau, change):
     """Add rows of efforts that x (6c,) violates; return how many there are. Writes ``change``."""
-    robot, limits, row = data.robot, data.bounds.efforts, data.scratch.grasps.column
+    robot, limits, row = data.robot, data.limits.efforts, data.scratch.grasps.column
     first = data.scratch.bounded.contacts.direction.shape[0]
     for k in range(change.size):
         change[k] = 0.0

@@ -75,7 +75,7 @@ def regularise_resting(data, count):
     """
     bound_rows, resting_rows = (
         data.scratch.bounded.bound_rows, data.scratch.bounded.resting_rows)
-    limits, gram = data.bounds.joints, bound_rows.gram
+    limits, gram = data.limits.joints, bound_rows.gram
     first = int(0.0)  # a literal 0 would be a type of its own: one more compilation
     for w in range(count):
         k, kind = bound_rows.dof[w], bound_rows.kind[w]

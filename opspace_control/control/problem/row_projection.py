@@ -76,7 +76,7 @@ def add_constraint_forces(data, direction, torque):
 def project_row(data, w):
     """Write the joint forces of a row's unit multiplier, and their projection on the joints."""
     nodes, states = data.robot.nodes, data.robot.states
-    limits, bounded = data.bounds.joints, data.scratch.bounded
+    limits, bounded = data.limits.joints, data.scratch.bounded
     bound_rows, directions, dofs = bounded.bound_rows, bounded.directions, limits.size
     k, quantity = bound_rows.dof[w], quantity_of(bound_rows.kind[w])
     torque, projection = bound_rows.torque[w], bound_rows.projection[w]

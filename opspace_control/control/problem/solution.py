@@ -156,9 +156,9 @@ def record_active(data, count):
         k, kind = bound_rows.dof[w], bound_rows.kind[w]
         side = side_of(problem, w, ROUNDING * unit_of(data, kind, k))
         number = bound_number(data, kind, k)
-        if w < data.cycle.resting_count and side != data.bounds.joints[k].side[kind]:
+        if w < data.cycle.resting_count and side != data.limits.joints[k].side[kind]:
             # An equality row, which may pull; what presses the joint is in the nominal problem.
-            side = data.bounds.joints[k].active_side[kind]
+            side = data.limits.joints[k].active_side[kind]
         memory.bound_active[number] = side
         for level in range(problem.state.shape[0]):
             memory.bound_state[level, number] = problem.state[level, w]
@@ -167,7 +167,7 @@ def record_active(data, count):
 @rare
 def record_active_sides(data, count):
     """Record the bounds that joints are pressed against in the nominal problem, of so many rows."""
-    limits, bound_rows = data.bounds.joints, data.scratch.bounded.bound_rows
+    limits, bound_rows = data.limits.joints, data.scratch.bounded.bound_rows
     for k in range(limits.size):
         for kind in range(JOINT_KINDS):
             limits[k].active_side[kind] = 0

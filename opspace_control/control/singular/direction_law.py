@@ -136,7 +136,7 @@ def control_direction(data, level, threshold, value, gain, demand, u, scale):
     is not truncated.
     """
     cycle, directions, nodes = data.cycle, data.scratch.bounded.directions, data.robot.nodes
-    limits, dofs, v = data.bounds.joints, data.demand.dofs, data.v
+    limits, dofs, v = data.limits.joints, data.demand.dofs, data.v
     a_null, first = data.results.a_null, data.demand.levels[level]
     undamped = along(directions, UNDAMPED, u, scale, first)
     kd = mean_along(directions[DAMPING], u, first)
