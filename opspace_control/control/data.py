@@ -93,13 +93,7 @@ class Grasping(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """
-    The limits of the joints.
-
-    A LIMIT has three kinds of fields: the limits themselves, the bounds of this cycle that follow
-    from them, and what the next cycle needs of this one. It is one record because each loop over
-    joints uses fields of two kinds, which are so in adjacent memory.
-    """
+    """The limits of the joints; a LIMIT has its bounds of this cycle and its state, too."""
 
     efforts: np.ndarray  # (nv,) limits, N m and N
     joints: np.ndarray  # (nv,) LIMIT, of motion and gravity torque; None for the bare law

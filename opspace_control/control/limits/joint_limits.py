@@ -13,22 +13,29 @@ from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
 from opspace_control.model.mobility import carried_by_joints
 
-# A joint takes at least so long to stop from its greatest velocity, s.
+# doc/measurements/constants.md has what half and twice of these change.
+# A joint takes at least so long to stop from its greatest velocity, s: light links could brake
+# within a few cycles. Half of it makes efforts of nine robots step by up to twice as much; with
+# twice of it hands move more slowly.
 SHORTEST_STOP = 0.1
-# One that its gravity torque leaves no effort counts as needing so long.
+# One that its gravity torque leaves no effort counts as needing so long: it must brake with
+# something. With twice of it weak joints of Talos pass limits by 31 degrees, not by one or two.
 LONGEST_STOP = 1.0
 # Of the effort that gravity leaves a joint, this part is for braking; the rest is for what other
 # joints do to it.
 BRAKING_SHARE = 0.4
-# Postures in which that is found out.
+# Random postures in which that is found out.
 _POSTURES = 64
-# Limit of the gravity torque, in parts of the effort limit.
+# Limit of the gravity torque, in parts of the effort limit: where gravity took all of it nothing
+# would be left to brake with, and weak joints of Talos pass limits by 9 degrees.
 _GRAVITY_SHARE = 0.95
-# As good as no limit, rad/s² or m/s²: what limits are compared with has to be a number.
+# As good as no limit, rad/s² or m/s²: what limits are compared with has to be a number. No motion
+# changes from a tenth to ten times of it.
 _HARDEST = 1e6
 # Rates beyond that of any cycles let joints oscillate, 1/s.
 _FASTEST_RETURN = 1e4
-# For a joint without a limit of velocity, rad/s or m/s.
+# For a joint without a limit of velocity, rad/s or m/s: that of usual arms, 2 to 3. It scales the
+# braking acceleration as the two times do, half of it as twice ``SHORTEST_STOP``.
 _ORDINARY_SPEED = 2.0
 # What `JointLimits.changed` takes.
 _NUMBERS = (

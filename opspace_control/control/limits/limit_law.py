@@ -17,7 +17,9 @@ from opspace_control.control.limits.kinds import ACCELERATION, JOINT_KINDS, POSI
 from opspace_control.dynamics.braking import braking_speed
 from opspace_control.model.nodes import ACTIVE
 
-# One degree of freedom, in the order of dof_names.
+# One degree of freedom, in the order of dof_names: its limits, the bounds of this cycle that follow
+# from them, and what the next cycle needs of this one. It is one record because each loop over
+# joints uses fields of two of these kinds, which are so in adjacent memory.
 LIMIT = np.dtype([
     ('node', np.int64),             # that it moves
     ('q_index', np.int64),          # into q, -1 for a rotation of a quaternion, which has no limits
