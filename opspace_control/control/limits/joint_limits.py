@@ -16,7 +16,7 @@ from opspace_control.model.mobility import carried_by_joints
 # doc/measurements/constants.md has what half and twice of these change.
 # A joint takes at least so long to stop from its greatest velocity, s: light links could brake
 # within a few cycles. Half of it makes efforts of nine robots step by up to twice as much; with
-# twice of it hands move more slowly.
+# twice of it weak joints of Talos are 3.6 times as fast as they may be.
 SHORTEST_STOP = 0.1
 # One that its gravity torque leaves no effort counts as needing so long: it must brake with
 # something. With twice of it weak joints of Talos pass limits by 31 degrees, not by one or two.
