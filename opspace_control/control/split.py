@@ -4,8 +4,6 @@
 
 import numpy as np
 
-from opspace_control.dynamics.articulated_body import mass_matrix
-from opspace_control.dynamics.data import NODE_STATE, nan_filled
 from opspace_control.dynamics.hybrid_dynamics import hybrid_motion
 from opspace_control.model import RobotState
 from opspace_control.model.nodes import ACTIVE
@@ -64,14 +62,6 @@ def _inverse_dynamics(controller, state, acceleration):
                          np.zeros(controller.model.nv)).torque
 
 
-def _mass_matrix(controller, state):
-    """Return A (nv, nv) of the robot with its payloads, kg m², kg m or kg."""
-    nodes, dofs = controller.nodes, controller.model.nv
-    A = nan_filled((dofs, dofs))
-    mass_matrix(nodes, state.q, nan_filled(nodes.size, NODE_STATE), A)
-    return A
-
-
 def _through_motors(controller, state, exerting):
     """Return ``J_Gᵀ f = J_aᵀ f − A_ap A_pp⁻¹ J_pᵀ f`` of all that tasks or constraints exert."""
     model, passive = controller.model, controller.passive
@@ -79,6 +69,6 @@ def _through_motors(controller, state, exerting):
     for part in exerting:
         force += part.joint_force(model, state)
     if passive.any():
-        A = _mass_matrix(controller, state)
+        A = model.mass_matrix(state, controller.nodes)
         force -= A[:, passive] @ np.linalg.solve(A[np.ix_(passive, passive)], force[passive])
     return force

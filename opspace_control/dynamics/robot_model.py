@@ -58,13 +58,15 @@ class RobotModel(KinematicTree):
         """
         return preparation.moved(self, state, frames)[2]['a'].reshape(-1).copy()
 
-    def mass_matrix(self, state):
+    def mass_matrix(self, state, nodes=None):
         """
         Return the joint-space inertia matrix A (nv, nv) of [CK00] (1), by composite rigid bodies.
 
-        Symmetric, positive definite; kg m², kg m or kg by the kinds of the two joints.
+        Symmetric, positive definite; kg m², kg m or kg by the kinds of the two joints. ``nodes``
+        are those of a controller, with its payloads; the robot's own if not given.
         """
-        nodes, states = preparation.prepared(self, state)
+        own, states = preparation.prepared(self, state)
+        nodes = own if nodes is None else nodes
         A = nan_filled((self.nv, self.nv))
         articulated_body.mass_matrix(nodes, state.q, states, A)
         return A
