@@ -38,6 +38,7 @@ def use_kernels():
             lambda: osc.momentum(model, state), lambda: osc.center_of_mass(model, state),
             lambda: osc.operational_space(model, state, _SIDES),
             lambda: osc.disturbance_jacobian(model, state),
+            lambda: osc.estimated_wrench(model, state, 'left', np.zeros(model.nv), base=True),
             lambda: osc.generalized_momentum(model, state),
             lambda: osc.PassiveForces(model).torque(state),
             lambda: osc.MomentumObserver(model, 10.0).warm_up()):
