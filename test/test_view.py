@@ -246,6 +246,10 @@ def test_offer_is_what_the_graph_shows(stage):
     network.expect(lambda: {(what, frame) for what, frame, _, kind in remote.wrenches()
                             if kind == 'estimated'} == {('left_hand', 'l_hand'),
                                                         ('right_hand', 'r_hand')})
+    # Of markers the view shows contacts and collision shapes, which this controller has.
+    assert remote.markers() is None
+    assert [each.node_name for each in network.node.get_subscriptions_info_by_topic(
+        f'{ros_nodes.CONTROLLER}/markers')] == ['opspace_view']
     remote.destroy()
     assert look_for_offer(network.node, '/nobody') is None
     # Whatever else a controller may offer is found by the form of its topics and services.

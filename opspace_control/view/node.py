@@ -116,7 +116,9 @@ class ViewNode(Node):
             self._requested = None  # the parameters may have changed by then
             self._panel.wait('Waiting for the robot on robot_description.')
             return
-        self._remote = Remote(self, self._controller, self._offer)
+        values = self._remote_parameters.values
+        self._remote = Remote(self, self._controller, self._offer, markers=any(
+            values.get(name, True) for name in ('contacts', 'collision.file')))
         self._forces = Forces(self._server.scene, self._robot)
         self._contacts = Contacts(self._server.scene)
         self._shapes = ShapeOverlay(self._server.scene, self._server.gui, self._robot)

@@ -155,9 +155,14 @@ class RemoteNode:
 
 
 class Remote(RemoteNode):
-    """The client, of a node, of a controller by its full name, and its `Offer`."""
+    """
+    The client, of a node, of a controller by its full name, and its `Offer`.
 
-    def __init__(self, node, controller, offer):
+    Markers are only looked at with ``markers``: they take a fourth of the time that the controller
+    has for its feedback, and tell nothing of tasks that other topics do not.
+    """
+
+    def __init__(self, node, controller, offer, markers=False):
         super().__init__(node, controller)
         self._poses = self._look_at_all(offer.tasks, PoseStamped, 'current_pose')
         self._errors = self._look_at_all(offer.tasks, TwistStamped, 'error')
@@ -168,7 +173,7 @@ class Remote(RemoteNode):
                               ('measured', offer.measured, 'wrench'),
                               ('estimated', offer.estimated, 'estimated_wrench'))}
         self._efforts = self.look_at(JointState, 'controller_state')
-        self._markers = self.look_at(MarkerArray, 'markers')
+        self._markers = self.look_at(MarkerArray, 'markers') if markers else None
         self._goals = self._publish_all(offer.movable, PoseStamped, 'target_pose')
         self._forces = self._publish_all(offer.forces, WrenchStamped, 'target_wrench')
         # Goals of the posture and, by name, of tasks of joints; those of other clients, too.
@@ -178,7 +183,7 @@ class Remote(RemoteNode):
 
     def markers(self):
         """Return the newest MarkerArray of goals and contacts if it is a new one, or None."""
-        return self._markers.take()
+        return self._markers and self._markers.take()
 
     def pose(self, task):
         """Return the frame and (7,) ``[x y z qx qy qz qw]`` of a task's pose, or None."""
