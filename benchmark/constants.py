@@ -164,7 +164,7 @@ def measure(kind, path=None, name=None, value=None):
                                count=1, flags=re.MULTILINE))
         environment = {**os.environ, 'PYTHONPATH': folder}
         subprocess.run([sys.executable, '-m', 'opspace_control.compilation'], env=environment,
-                       cwd=folder, stderr=subprocess.DEVNULL, check=True)
+                       cwd=folder, stdout=subprocess.DEVNULL, check=True)
         return _result(seek, environment)
 
 
