@@ -76,6 +76,9 @@ needs_plugin = pytest.mark.skipif(
     not (NODE and find_plugin('controller_interface', 'opspace_controller')
          and library.is_there()),
     reason='needs ros2_control_node, the plug-in of native/ros2_control and the library of kernels')
+needs_topic_hardware = pytest.mark.skipif(
+    not find_plugin('hardware_interface', 'joint_state_topic_hardware_interface'),
+    reason='needs topic-based hardware')
 
 
 def controller_of(given):

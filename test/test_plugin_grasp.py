@@ -22,7 +22,7 @@ pytest.importorskip(
 
 from geometry_msgs.msg import PoseStamped
 from plugin_robot import Robot
-from real_manager import NAME, URDF, find_plugin, managers, needs_plugin
+from real_manager import NAME, URDF, managers, needs_plugin, needs_topic_hardware
 from std_srvs.srv import SetBool
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -32,9 +32,7 @@ from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.ros.topics.collision_markers import SHAPES
 from opspace_control.share import share_directory
 
-pytestmark = [needs_plugin, pytest.mark.skipif(
-    not find_plugin('hardware_interface', 'joint_state_topic_hardware_interface'),
-    reason='needs topic-based hardware')]
+pytestmark = [needs_plugin, needs_topic_hardware]
 
 SIMULATOR = 'opspace_simulator'
 SIZE, PLACE = [0.2, 0.58, 0.2], np.array([0.3764, 0.0, 1.1004, 0.0, 0.0, 0.0, 1.0])

@@ -28,6 +28,7 @@ from real_manager import (
     goal_of,
     managers,
     needs_plugin,
+    needs_topic_hardware,
     sensor,
     with_sensors,
 )
@@ -372,6 +373,7 @@ def test_a_floating_base(make_robot, imu):
                                atol=1e-6)
 
 
+@needs_topic_hardware
 def test_a_robot_that_moves(make_robot):
     """Our simulator behind topics: goals are reached, by a trajectory too, and held afterwards."""
     robot = make_robot(urdf_text(URDF.with_suffix('.urdf.xacro'), {'hardware': 'topic'}))
