@@ -15,41 +15,30 @@ import math
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.solver.active_set import improve_active
+from opspace_control.control.solver.level_outcome import (
+    motion_of,
+    settle,
+    settle_level,
+    skip_level,
+    steps_by_residual,
+    tighten_bounds,
+)
 from opspace_control.control.solver.program import (
-    AT_UPPER,
     ATTAINABLE,
-    EQUALITY,
     INACTIVE,
     LASTING,
     PROXIMAL,
-    REDUNDANT,
     REFUSED,
     ActiveSet,
     Program,
     is_bound,
-    steps_by_residual,
     unit_of_row,
 )
 from opspace_control.control.solver.start import start_active
-from opspace_control.spatial.eigen import smooth_step
 
 # A level needs no further step once each row's residual is below this part of the row's terms, or
 # changed by less than that part of itself in the last step: levels above leave no more of it.
 _MET, _STILL = 1e-9, 1e-5
-
-# A bound whose multiplier grows in the last step stands against a residual: the levels below must
-# not leave it. Without this a level below a contradictory one has a single feasible point, and
-# rounding leaves none. Below the first part of the multiplier the bound is free, beyond the second
-# one an equality; in between it may be left by a width that changes continuously. With eight steps
-# these are eigenvalues of 2.6 and 0.7 of the softness. With an equality from 1e-3 on, at 1.5 of the
-# softness, the motion of a level below jumps by all of its demand there.
-_FREE, _KEPT = 1e-4, 1e-2
-_LEAST = 1e-9  # of the part that is kept: a width beyond any motion
-
-# Slack of bounds that lower levels have beyond what is attained, in parts of the terms of a value:
-# rounding. Without it 63 of 850 problems of a trotting quadruped leave a level no point, with 1e-14
-# four, with 1e-13 two; but then lower levels of random problems miss by up to 2e-5 of their motion.
-_SLACK = 1e-14
 
 # Where rounding contradicts rows above a level, or its active set comes to no end, the level is
 # solved once more, and a row counts as a combination from a part on that is so many times larger.
@@ -60,15 +49,6 @@ _COARSER = 30.0
 # by how much it changed them, those of the level above, two of an `ActiveSet`, and the two bounds
 # of hard rows alone.
 LEVEL_SCRATCH = 10
-
-
-@inlined
-def motion_of(program, last, f_y):
-    """Return ``|q̈ − q̈_ref|_A`` of the multipliers of so many rows."""
-    f, y, square = f_y[0], f_y[1], 0.0
-    for r in range(last):
-        square += f[r] * (y[r] - program.free[r])
-    return math.sqrt(max(square, 0.0))
 
 
 @inlined
@@ -139,49 +119,6 @@ def solve_steps(problem, bounds, program, level, current, before, step, f_y):
 
 
 @rare
-def settle(program, active, first, last, f_y):
-    """
-    Widen the bounds of all rows so far to the values attained; fix the level's equality rows there.
-
-    With as much slack as rounding takes: bounds without an interior point would be contradictions.
-    """
-    G, lower, upper, f, y = program.G, program.lower, program.upper, f_y[0], f_y[1]
-    terms = 0.0
-    for r in range(last):
-        terms += unit_of_row(G, r) * abs(f[r])
-    for r in range(last):
-        slack = _SLACK * unit_of_row(G, r) * terms
-        if r >= first and active[r] == EQUALITY:
-            lower[r] = upper[r] = y[r]
-        elif r >= first and active[r] == REDUNDANT:
-            lower[r], upper[r] = -math.inf, math.inf
-        elif lower[r] < upper[r]:
-            lower[r], upper[r] = min(lower[r], y[r] - slack), max(upper[r], y[r] + slack)
-
-
-@rare
-def tighten_bounds(program, active, first, last, step, f_y):
-    """
-    Narrow the bounds above a level that stand against its residual, at most to equalities.
-
-    The width is measured by ``√G_rr |q̈ − q̈_ref|_A``, the most that the motion can do to a row.
-    """
-    f, y, motion = f_y[0], f_y[1], motion_of(program, last, f_y)
-    for r in range(first):
-        if not (is_bound(active[r]) and abs(step[r]) > _FREE * abs(f[r])):
-            continue
-        kept = smooth_step(
-            math.log(abs(step[r]) / (_FREE * abs(f[r]))) / math.log(_KEPT / _FREE))
-        width = (1.0 / max(kept, _LEAST) - 1.0) * motion * unit_of_row(program.G, r)
-        if active[r] == AT_UPPER:
-            program.upper[r] = y[r]
-            program.lower[r] = max(program.lower[r], y[r] - width)
-        else:
-            program.lower[r] = y[r]
-            program.upper[r] = min(program.upper[r], y[r] + width)
-
-
-@rare
 def settle_hard_rows(problem, program, current, before, step, bounds, f_y):
     """
     Write ``bounds`` (2, n) of the first level, whose hard rows contradict each other.
@@ -207,20 +144,6 @@ def settle_hard_rows(problem, program, current, before, step, bounds, f_y):
         if not problem.softness[PROXIMAL, r] > 0.0:
             bounds[0, r], bounds[1, r] = lower[r], upper[r]
             soft[r] = problem.softness[LASTING, r]
-
-
-@rare
-def skip_level(program, first, last, above, f_y):
-    """Leave a level's rows without bounds, and take the multipliers (n,) of the levels above."""
-    f, y = f_y[0], f_y[1]
-    for r in range(first, last):
-        program.lower[r], program.upper[r] = -math.inf, math.inf
-    for r in range(last):
-        f[r] = above[r] if r < first else 0.0
-    for r in range(last):
-        y[r] = program.free[r]
-        for k in range(first):
-            y[r] += program.G[r, k] * f[k]
 
 
 @rare
@@ -253,7 +176,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y, residual_steps):
         skipped came to an end, and how many are.
 
     """
-    first_rows, steps, G, softness, bounds, free, dependent = problem
+    first_rows, _, G, softness, bounds, free, dependent = problem
     lower, upper, soft, f = scratch[0], scratch[1], scratch[2], f_y[0]
     before, step, above = scratch[3], scratch[6], scratch[7]
     total, ended, levels_skipped = 0, True, 0
@@ -293,7 +216,5 @@ def solve_levels(problem, active, factor, order, scratch, f_y, residual_steps):
                 before[r] = f[r]
                 active[level, r] = active[level - 1, r] if r < first else INACTIVE
             continue
-        settle(program, active[level], first, last, f_y)
-        if steps[level] > 1 and residual:
-            tighten_bounds(program, active[level], first, last, step, f_y)
+        settle_level(problem, program, level, active[level], step, residual, f_y)
     return total, ended, levels_skipped

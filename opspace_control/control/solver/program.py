@@ -125,20 +125,3 @@ def drop(active, count, k):
     delete_row(active.factor, count, k)
     for i in range(k, count - 1):
         active.order[i] = active.order[i + 1]
-
-
-@inlined
-def steps_by_residual(own, bounds, first, last, f_y):
-    """
-    Return ``√(Σ f² ε / Σ s² / ε)`` of a level's equality rows with softness ε, s their residual.
-
-    Each proximal step adds s / ε to f. So it is how many steps make these multipliers, infinite
-    where there is no residual.
-    """
-    force = residual = 0.0
-    for r in range(first, last):
-        s = bounds[0, r] - f_y[1, r]
-        if bounds[0, r] == bounds[1, r] and own[r] > 0.0:
-            force += f_y[0, r] * f_y[0, r] * own[r]
-            residual += s * s / own[r]
-    return math.sqrt(force / residual) if residual > 0.0 else math.inf
