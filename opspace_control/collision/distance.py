@@ -43,11 +43,10 @@ class Scratch(NamedTuple):
     vectors: np.ndarray  # (5, 3) of `separate`, and the shift
     directions: np.ndarray  # (STARTS, 4): unit vectors, and the overlap along each, m
     parts: np.ndarray  # (2,) SHAPE: of `features`
-    least: np.ndarray  # (1,) NEAR_PAIR: of the whole shapes
+    least: np.ndarray  # (1,) NEAR_PAIR: of the whole shapes; `keep_features` moves them apart
     heights: np.ndarray  # (2, 20) of `write_heights`, m
     edges: np.ndarray  # (12,) int of `find_crossings`
     frames: np.ndarray  # (7, 3) of `place_boxes`
-    line: np.ndarray    # (2, 3) of `move_points`
     turned: np.ndarray  # (2,) SHAPE: of `features`
 
 
@@ -55,7 +54,7 @@ def make_scratch():
     """Return the memory of `find_distance`."""
     return Scratch(np.zeros((7, 4)), np.zeros((5, 3)), np.zeros((STARTS, 4)),
                    np.zeros(2, SHAPE), np.zeros(1, NEAR_PAIR), np.zeros((2, 20)),
-                   np.zeros(12, int), np.zeros((7, 3)), np.zeros((2, 3)), np.zeros(2, SHAPE))
+                   np.zeros(12, int), np.zeros((7, 3)), np.zeros(2, SHAPE))
 
 
 @inlined

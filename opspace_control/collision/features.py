@@ -17,10 +17,11 @@ from opspace_control.collision.distance import find_distance, gap_of_spheres
 from opspace_control.collision.rims import cross_rim, is_rim
 from opspace_control.collision.shapes import CAPSULE, HALF_SPACE, SPHERE
 from opspace_control.compiled import inlined
+from opspace_control.spatial.dense import add_scaled
 
 # Sine of the angle between two edges, squared, below which `find_crossings` cannot tell, and the
 # slack of what leaves out features, m: far above the rounding of either.
-_PARALLEL, SLACK = 1e-6, 1e-6
+PARALLEL, SLACK = 1e-6, 1e-6
 # Where a cap is flat on a face, rounding may not turn corners: they are at the cylinder's own x
 # axis where the sine of the angle between its axis and the normal is far below this.
 _STILL = 0.1
@@ -38,23 +39,23 @@ def inscribed(shape, axis):
 
 
 @inlined
-def turned(shape, side, scratch):
+def turned(shape, side, shift, scratch):
     """
-    Return a shape; a cylinder turned about its axis until its prism has the nearest generator.
+    Return a shape, moved by ``shift``, m, a cylinder turned so that its prism has its nearest line.
 
-    That is the one nearest to the other shape, by the normal of ``scratch.least``; ``side`` is 0
-    for a and 1 for b.
+    Both go by the normal of ``scratch.least``; ``side`` is 0 for a and 1 for b.
     """
-    if shape.disc == 0.0:
+    if shape.disc == 0.0 and shift == 0.0:
         return shape
-    scratch.turned[side] = shape
     n, R, out = scratch.least[0].normal, shape.R, scratch.turned[side].R
+    scratch.turned[side] = shape
+    add_scaled(scratch.turned[side].p, shift, n, 3)
     x = n[0] * R[0, 0] + n[1] * R[1, 0] + n[2] * R[2, 0]
     y = n[0] * R[0, 1] + n[1] * R[1, 1] + n[2] * R[2, 1]
     z = n[0] * R[0, 2] + n[1] * R[1, 2] + n[2] * R[2, 2]
     x += _STILL * z * z
     across = math.sqrt(2.0 * (x * x + y * y))
-    if across > 0.0:
+    if shape.disc > 0.0 and across > 0.0:
         cosine, sine = (x + y) / across, (y - x) / across
         for r in range(3):
             out[r, 0] = cosine * R[r, 0] + sine * R[r, 1]
@@ -98,9 +99,7 @@ def place_corner(shape, i, part):
 @inlined
 def axes_of_edge(i):
     """Return the axis along edge i, z, x or y in turns, and the two across it, in this order."""
-    if i < 4:
-        return 2, 0, 1
-    return (0, 1, 2) if i < 8 else (1, 2, 0)
+    return (2, 0, 1) if i < 4 else ((0, 1, 2) if i < 8 else (1, 2, 0))
 
 
 @inlined
@@ -213,7 +212,7 @@ def find_crossings(a, i, b, height, reach, heights, frames, edges):
             j = 4 * axis + side
             x = ur - (u1 if side & 1 == 0 else -u1) - (u2 if side & 2 == 0 else -u2)
             if height + heights[CORNERS + j] <= reach and (
-                    is_rim(a, i) or is_rim(b, j) or sine < _PARALLEL or (
+                    is_rim(a, i) or is_rim(b, j) or sine < PARALLEL or (
                     abs(cosine * wr - x) <= s_most and abs(wr - cosine * x) <= t_most)):
                 edges[count] = j
                 count += 1
@@ -229,8 +228,8 @@ def corner_is_far(side, i, disc, frames, far):
     of the other core.
     """
     square, own, other = 0.0, frames[5 + side], frames[6 - side]
-    z, x, y = (1.0 - 2.0 * (i & 1)) * own[2], (1.0 - (i & 2)) * own[0], (
-        1.0 - 0.5 * (i & 4)) * own[1]
+    z, x = (1.0 - 2.0 * (i & 1)) * own[2], (1.0 - (i & 2)) * own[0]
+    y = (1.0 - 0.5 * (i & 4)) * own[1]
     for k in range(3):
         if side == 1:
             at = x * frames[k, 0] + y * frames[k, 1] + z * frames[k, 2] - frames[3, k]

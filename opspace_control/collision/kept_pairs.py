@@ -10,7 +10,6 @@ still: it turns and moves with them, and only its margin of speed is new.
 import math
 
 from opspace_control.collision.body_pairs import STILL
-from opspace_control.collision.cores import find_point_of_action
 from opspace_control.collision.speeds import body_velocity, world_velocity
 from opspace_control.compiled import inlined
 from opspace_control.dynamics.braking import braking_speed
@@ -54,31 +53,10 @@ def overlap_share(collision, distance):
 
 
 @inlined
-def move_points(a, b, part, line, found):
-    """
-    Move the nearest points of shapes that overlap, across the normal, towards a line of action.
-
-    Those of an overlap are where the shapes would part last, and jump between corners when flat
-    faces turn: features of them are no help, since these are nearer to other faces. They go this
-    ``part`` of the way to the line of `find_point_of_action`. ``line`` is scratch.
-    """
-    find_point_of_action(a, b, line)
-    along, n, points = 0.0, found.normal, found.points
-    for r in range(3):
-        line[0, r] -= points[0, r]
-        along += n[r] * line[0, r]
-    for r in range(3):
-        way = part * (line[0, r] - along * n[r])
-        points[0, r] += way
-        points[1, r] += way
-
-
-@inlined
-def complete(a, b, k, feature, bound_share, braking, states, collision, found):
+def complete(k, feature, bound_share, braking, states, collision, found):
     """Write which pair a near one is, what the motion of the world does to it, and its speeds."""
-    part = overlap_share(collision, found.distance)
-    if part > 0.0:
-        move_points(a, b, part, collision.scratch.line, found)
+    pair = collision.pairs[k]
+    a, b = collision.shapes[pair.first], collision.shapes[pair.second]
     found.pair, found.feature, found.nodes[0], found.nodes[1] = k, feature, a.node, b.node
     points, normal = found.points, found.normal
     found.world_rate = (world_velocity(a, points[0], normal) - world_velocity(b, points[1], normal))
@@ -106,11 +84,9 @@ def share_by_distance(least, zone, braking):
     """
     Return the share in bounds that features have by the least distance, m, from 0 to 1.
 
-    It is 1 up to 2/3 of the ``zone``, m, beyond the margin, and 0 from 5/3 of it on, and where
-    shapes overlap by it: their points are those of the pair then.
+    It is 1 up to 2/3 of the ``zone``, m, beyond the margin, and 0 from 5/3 of it on.
     """
-    share = max(min(FADED - (least - braking.margin) / zone, 1.0), 0.0)
-    return share if least > -zone else 0.0
+    return max(min(FADED - (least - braking.margin) / zone, 1.0), 0.0)
 
 
 @inlined
@@ -179,7 +155,7 @@ def is_known(pair, path, speed, collision, braking, most):
 def keep_known(k, states, collision, braking, search):
     """Keep what is known of pair k as far as it is urgent, as `keep_features`."""
     pair, near, (count, last, most, likely) = collision.pairs[k], collision.near, search
-    a, b, before = collision.shapes[pair.first], collision.shapes[pair.second], pair.known[0]
+    b, before = collision.shapes[pair.second], pair.known[0]
     R, p, half, at, share = b.R, b.p, collision.known[0] & 1, collision.known[1], 1.0
     for i in range(pair.known[1] - before):
         known, found = collision.found[1 - half, before + i], near[count]
@@ -190,8 +166,7 @@ def keep_known(k, states, collision, braking, search):
             rotate(R, known.points[side], found.points[side])
             for r in range(3):
                 found.points[side, r] += p[r]
-        complete(a, b, k, known.feature, share * known.bound_share, braking, states, collision,
-                 found)
+        complete(k, known.feature, share * known.bound_share, braking, states, collision, found)
         if i == 0:
             write_reached(pair, collision.known[0], braking, found)
             share = share_by_distance(found.distance, collision.zone[0], braking)

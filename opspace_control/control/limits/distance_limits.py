@@ -9,8 +9,7 @@ from opspace_control.collision import CollisionModel
 from opspace_control.control.limits.joint_limits import limit_number
 from opspace_control.errors import ControlError
 
-# Features that are further than the nearest points of two shapes by less than this have rows, m;
-# down to a depth of this, where shapes overlap.
+# Features that are further than the nearest points of two shapes by less than this have rows, m.
 FEATURE_ZONE = 0.03
 # Pairs whose second rate of the distance cannot come near its bound count for nothing, m/s²; those
 # that need half of it count in full, so that no bound becomes active at once.
