@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from test_distance_limits import moved
 from test_geometric_stiffness import START, arm, behind_a_post, hand
 
 from opspace_control import (
@@ -139,3 +140,39 @@ def test_damping_is_along_the_momentum():
     oppose_motion(arm.nodes, arm.states, np.zeros((2, arm.nodes.size, 3, 3)), 40.0, none, none,
                   arm.dofs.view(np.recarray), arm.v, damped.copy(), tau)
     np.testing.assert_allclose(tau, -40.0 * arm.mass_matrix @ damped, atol=1e-9)
+
+
+def test_inertias_decay_once_nothing_opposes_a_residual():
+    """In 5 ms, from 90 kg m² to 1e-4 of it; efforts stepped by 11 N m where they ended."""
+    controller, task, start = behind_a_post(1.2, 0.95)
+    sizes, efforts = [], []
+    for k, (_, tau) in enumerate(moved(controller, start, 1100)):
+        if k == 1000:
+            task.set_target(hand(START - [0.3, 0.0, 0.0]))
+        if k >= 1000:
+            stiffened = controller._cycle['stiffened'][0]
+            sizes.append(controller._limits.memory.link_inertia[0].sum() if stiffened else 0.0)
+            efforts.append(tau.copy())
+    left = np.array(sizes) / sizes[0]
+    end = np.flatnonzero(left == 0.0)[0]
+    assert sizes[0] > 50.0
+    np.testing.assert_allclose(left[1:end] / left[:end - 1], 0.8, rtol=1e-6)
+    assert 1e-4 < left[end - 1] < 1.25e-4
+    steps = np.diff(efforts, axis=0)[1:]  # the first one is that of the goal
+    assert abs(np.diff(steps, axis=0)).max() < 0.5
+    assert abs(np.diff(steps, axis=0))[end - 4:end + 4].max() < 0.15  # N m
+
+
+@pytest.mark.parametrize('dt', [1e-3, 5e-3, 8e-3])
+def test_the_mean_acceleration_is_followed_at_any_cycle_time(dt):
+    """Also where I is that of the last cycle alone."""
+    controller, _, start = behind_a_post(1.2, 0.95)
+    *_, (state, _) = moved(controller, start, 1000)
+    memory, results = controller._limits.memory, controller._arguments.storage.results
+    for _ in range(3):
+        before = memory.mean_acceleration.copy()
+        controller.compute_torque(state, dt=dt)
+        assert controller._cycle['stiffened'][0]
+        np.testing.assert_allclose(
+            memory.mean_acceleration, before + dt / 0.5 * (results.a_task - before), rtol=1e-9)
+    assert abs(memory.mean_acceleration).max() > 0.01

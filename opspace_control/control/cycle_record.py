@@ -49,6 +49,7 @@ CYCLE = np.dtype([
     ('singular_share', np.float64),      # the same, gradually
     ('direction_lost', np.bool_),        # whether one was all but lost at the last cycle
     ('stiffened', np.bool_),             # whether links have `Memory.link_inertia`
+    ('inertia_left', np.float64),        # part of it since no bound causes any, 1 before
     ('damping_rate', np.float64),        # of the momentum then, 1/s, see `curvature_damping`
     ('R', np.float64, (3, 3)),           # scratch from here on
     ('motion', np.float64, (4, 3)),

@@ -3,6 +3,8 @@
 """
 The prioritised problem of a cycle, solved where the motion without bounds violates a limit.
 
+It is solved, too, while links have inertia for the stiffness of forces.
+
 Rows of bounds are generated as needed: first those of joints at rest at their limits, those that
 were active in the last cycle, and that of the share of applied forces, or where there are none,
 those that the motion without bounds violates; then all that a solution violates. Rows are only
@@ -36,6 +38,7 @@ from opspace_control.control.problem.bound_rows import (
 )
 from opspace_control.control.problem.effects import find_efforts, write_reactions, write_residual
 from opspace_control.control.problem.geometric_stiffness import (
+    end_link_inertia,
     exert_link_inertia,
     may_stiffen,
     stiffen,
@@ -255,8 +258,10 @@ def resolve_within_efforts(data, tau):
 
 @inlined
 def resolve_within_bounds(data, any_resting, tau):
-    """Solve the problem with bounds where motion or contact forces violate limits."""
+    """Solve the problem with bounds where motion or contact forces violate limits, or I is left."""
     stack = data.results.stack
+    if data.cycle.stiffened and not may_stiffen(data):
+        end_link_inertia(data.cycle)
     respond_to_stack(data)
     if data.grasping.grasps.size > 0:
         write_residual(data, stack[WANTED], 0)
@@ -265,7 +270,7 @@ def resolve_within_bounds(data, any_resting, tau):
     a = data.results.a_task  # efforts are not known yet
     motion, other = any_motion_violated(data, a), any_other_violated(data, a)
     active = any_active(data)
-    needed = motion or other or (active and any_active_counts(data))
+    needed = motion or other or data.cycle.stiffened or (active and any_active_counts(data))
     if any_resting or needed:
         tau[:] = 0.0
         if resolve_bounded(data, needed, motion or other, tau):

@@ -67,14 +67,13 @@ def regularise_tasks(data, t):
 
 
 @rare
-def follow_curvature(data, power, energy, before, part):
+def follow_curvature(data, power, energy, part):
     """
     Write r for the next cycle, by what ``vᵀ r A v`` should be now, a ``power``, W.
 
-    ``energy`` is ``vᵀ A v``, J. r was ``before`` in this cycle, 1/s, and rises by this ``part`` of
-    the difference.
+    ``energy`` is ``vᵀ A v``, J. r rises by this ``part`` of the difference.
     """
-    change = 0.0
+    before, change = data.cycle.damping_rate, 0.0
     if energy > _AT_REST:
         change = max(power, 0.0) / energy - before
     if change < 0.0:
