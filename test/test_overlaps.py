@@ -23,6 +23,7 @@ from opspace_control.cli.robots import demo_robot
 from opspace_control.collision.distance import NEAR_PAIR
 from opspace_control.control.limits.kinds import PARTING
 from opspace_control.control.solver.program import LASTING
+from opspace_control.spatial.rotations import matrix_from_vector
 
 ZONE = 0.03
 # A link turns about z, its shape is at x = 1 m.
@@ -32,37 +33,110 @@ ARM = """<robot name="arm"><link name="base"/><link name="arm"><inertial><mass v
 <axis xyz="0 0 1"/><limit lower="-3" upper="3" velocity="2" effort="50"/></joint></robot>"""
 
 
-@pytest.mark.parametrize('kinds', [('box', 'box'), ('capsule', 'box')], ids='-'.join)
+@pytest.mark.parametrize('kinds', [('box', 'box'), ('capsule', 'box'), ('cylinder', 'box')],
+                         ids='-'.join)
 def test_features_face_as_their_pair(kinds):
     """None has the normal of edges that have passed each other, against that of the pair."""
     seen = 0
     for shapes in random_pairs(kinds, 3000, 0.3):
         near = near_in(in_world([shapes])._replace(
             near=np.zeros(257, NEAR_PAIR), zone=np.full(1, ZONE)))
-        if not -0.9 * ZONE < near[0]['distance'] < 0.0:
+        if not near[0]['distance'] < 0.0:
             continue
         for feature in near[1:]:
             vector = feature['points'][0] - feature['points'][1]
             assert feature['normal'] @ near[0]['normal'] > -1e-12
-            assert vector @ feature['normal'] == pytest.approx(feature['distance'], abs=1e-9)
+            np.testing.assert_allclose(
+                vector, feature['distance'] * feature['normal'], atol=1e-9)
             seen += 1
     assert seen > 100
 
 
-def test_features_of_a_deep_pair_are_the_pair():
-    """What a cap's deepest point jumps to has a full bound at any depth, on the pair's own line."""
-    for depth in (0.001, 0.01, 0.02, 0.029):
-        data = in_world([(Shape('', None, 'box', [1.0, 1.0, 0.2]),
-                          Shape('', None, 'cylinder', [0.1, 0.4]))])._replace(
-            near=np.zeros(65, NEAR_PAIR), zone=np.full(1, ZONE))
-        data.shapes['position'][1] = [0.1, 0.1, 0.3 - depth]
-        near = near_in(data)
-        assert near[0]['distance'] == pytest.approx(-depth, abs=1e-9)
-        full = near[near['bound_share'] > 0.99]
-        assert len(full) >= 4
-        # All of them, with the whole shapes, move towards one line as they get deeper.
-        apart = np.ptp(full['points'][:, 1, :2], axis=0).max()
-        assert apart == pytest.approx(0.2 * (1.0 - depth / ZONE), abs=1e-6)
+def test_rates_of_edges_in_each_other_are_those_of_their_points():
+    """One box turns, the other rests: against differences of the distances of crossings."""
+    seen, axis, h = 0, np.array([0.6, -0.48, 0.64]), 1e-5
+    for shapes in random_pairs(('box', 'box'), 1500, 0.3):
+        data = in_world([shapes])._replace(near=np.zeros(257, NEAR_PAIR), zone=np.full(1, ZONE))
+        near = near_in(data).copy()
+        if not near[0]['distance'] < -0.01:
+            continue
+        R, p, turned = data.shapes['rotation'][0].copy(), data.shapes['position'][0].copy(), []
+        for angle in (h, -h):
+            turn = matrix_from_vector(angle * axis)
+            data.shapes['rotation'][0], data.shapes['position'][0] = turn @ R, turn @ p
+            turned.append({pair['feature']: pair['distance'].item() for pair in near_in(data)})
+        for pair in near:
+            number = pair['feature']
+            if number > 16 and pair['bound_share'] > 0.3 and all(number in each for each in turned):
+                rate = (turned[0][number] - turned[1][number]) / (2.0 * h)
+                expected = pair['normal'] @ np.cross(axis, pair['points'][0])
+                assert rate == pytest.approx(expected, abs=1e-5)
+                seen += 1
+    assert seen > 50
+
+
+DEPTHS = [-0.002, -0.0005, 0.0005, 0.005, 0.02, 0.05, 0.09]
+
+
+def full_points(near):
+    """Return the points (n, 2, 3) of features with a full bound."""
+    return near[near['bound_share'] > 0.99]['points']
+
+
+@pytest.mark.parametrize('depth', DEPTHS)
+def test_a_cap_in_a_face_is_near_all_around(depth):
+    """What its deepest point jumps to has a full bound, at any depth."""
+    data = in_world([(Shape('', None, 'box', [1.0, 1.0, 0.2]),
+                      Shape('', None, 'cylinder', [0.1, 0.4]))])._replace(
+        near=np.zeros(65, NEAR_PAIR), zone=np.full(1, ZONE))
+    data.shapes['position'][1] = [0.1, 0.1, 0.3 - depth]
+    near = near_in(data)
+    assert near[0]['distance'] == pytest.approx(-depth, abs=1e-9)
+    full = full_points(near)
+    assert len(full) >= 4
+    assert np.ptp(full[:, 1, :2], axis=0).max() == pytest.approx(0.2, abs=1e-3)
+    np.testing.assert_allclose(full[:, :, 2], [[0.1, 0.1 - depth]] * len(full), atol=1e-9)
+
+
+@pytest.mark.parametrize('depth', DEPTHS)
+def test_an_edge_in_a_face_is_near_at_both_ends_of_what_is_in_it(depth):
+    """One end is a corner, the other one where the edge crosses that of the face, at any depth."""
+    data = in_world([(Shape('', None, 'box', [0.2, 0.2, 0.2]),
+                      Shape('', None, 'box', [1.0, 1.0, 0.2]))])._replace(
+        near=np.zeros(65, NEAR_PAIR), zone=np.full(1, ZONE))
+    data.shapes['rotation'][0] = matrix_from_vector(np.array([0.0, 0.25 * np.pi, 0.0]))
+    data.shapes['position'][0] = [0.1, 0.45, 0.1 + 0.1 * np.sqrt(2.0) - depth]
+    near = near_in(data)
+    assert near[0]['distance'] == pytest.approx(-depth, abs=1e-9)
+    for end in (0.35, 0.5):
+        apart = abs(full_points(near) - [[0.1, end, 0.1 - depth], [0.1, end, 0.1]])
+        assert apart.max(axis=(1, 2)).min() < 1e-6
+
+
+@pytest.mark.parametrize('kinds', [('box', 'box'), ('capsule', 'box'), ('cylinder', 'box')],
+                         ids='-'.join)
+def test_bounds_of_features_change_continuously_as_shapes_begin_to_overlap(kinds):
+    """Along the normal of the least distance, from a gap of 1.2 mm to a depth of 3 mm."""
+    seen, step = 0, 2e-5
+    for shapes in random_pairs(kinds, 60, 0.3):
+        data = in_world([shapes])._replace(near=np.zeros(257, NEAR_PAIR), zone=np.full(1, ZONE))
+        least, before = near_in(data)[0], None
+        normal, place = least['normal'].copy(), data.shapes['position'][0].copy()
+        gap = least['distance'].item()
+        for way in np.arange(1.2e-3 - gap, -3e-3 - gap, -step):
+            data.shapes['position'][0] = place + way * normal
+            near = near_in(data)
+            if near.size == 0 or near[0]['normal'] @ normal < 1.0 - 1e-9:
+                break  # another way out is shorter
+            if before is not None:
+                for some, other in ((before, near), (near, before)):
+                    for feature in some:
+                        there = abs(other['points'] - feature['points']).max(axis=(1, 2)) < 1e-4
+                        assert other['bound_share'][there].max(initial=0.0) == pytest.approx(
+                            feature['bound_share'], abs=0.05)
+                        seen += 1
+            before = near.copy()
+    assert seen > 1000
 
 
 def turning(gradient, depth=0.05, speed=0.0, approach=0.0):
@@ -191,7 +265,7 @@ def test_efforts_do_not_depend_on_which_bounds_were_active():
 @pytest.mark.parametrize('gradient', [0.1, 0.3])
 def test_ways_to_part_are_soft_for_tasks_from_the_touch_on(gradient):
     """
-    By a part of their mobility, and by that of 1 mm/rad.
+    By a part of their mobility, and by that of 1 mm/rad, or of up to 11 where they overlap.
 
     Corners of one face, within its margin, fixed with 1e7 N the little by which they differ.
     """
@@ -204,7 +278,8 @@ def test_ways_to_part_are_soft_for_tasks_from_the_touch_on(gradient):
         softness.append(problem.all_softness[LASTING, w] / rows.mobility[w])
     assert (np.diff(softness[:5]) > 0.0).all()
     assert softness[0] < 3e-3 * softness[4]
-    np.testing.assert_allclose(softness[4:], 1e-4 + (1e-3 / gradient) ** 2, rtol=1e-6)
+    least = 1e-3 + 1e-2 * np.array([0.0, 0.02 / ZONE])
+    np.testing.assert_allclose(softness[4:], 1e-4 + (least / gradient) ** 2, rtol=1e-6)
 
 
 def test_hands_between_two_walls_rest():
@@ -228,9 +303,9 @@ def test_hands_between_two_walls_rest():
 
 def test_a_way_out_that_other_rows_all_but_take_away_moves_nothing():
     """
-    Two features hold joint 2 from either side, a third one parts by 1 mm/rad of joint 1.
+    Features hold joint 2 from either side, others part by 1 to 2 mm/rad of joint 1.
 
-    Before, joints 1 and 3 went to and fro at 1 rad/s for good.
+    Joints 1 and 3 went to and fro at 0.4 to 1 rad/s for good where these rows were as hard.
     """
     demo = demo_robot('arm_7r')
     model = RobotModel.from_urdf_file(demo.path())
@@ -250,8 +325,8 @@ def test_a_way_out_that_other_rows_all_but_take_away_moves_nothing():
         distances=DistanceLimits(collision))
     task.set_target(model.forward_kinematics(state, ['hand'])['hand'])
     fastest = 0.0
-    for k, (now, _) in enumerate(moved(controller, state, 7000)):
-        fastest = max(fastest, abs(now.v).max()) if k >= 6000 else 0.0
+    for k, (now, _) in enumerate(moved(controller, state, 9000)):
+        fastest = max(fastest, abs(now.v).max()) if k >= 8000 else 0.0
     assert any('link_2/2' in limit.name for limit in controller.active_limits)
     assert np.linalg.norm(controller.residual_accelerations['hand']) > 10.0
-    assert fastest < 0.01  # rad/s
+    assert fastest < 0.05  # rad/s

@@ -37,8 +37,17 @@ LEAST_GRADIENT = 1e-3
 # The same of shapes that overlap by the zone of features, more. Near the posture with the greatest
 # depth a bound exerts τ / ∇d against a torque τ of tasks, and the curvature h of the depth makes
 # that the stiffness ``τ h / ∇d`` of the joint: with 1000 N m at 3 mm/rad far more than a cycle can
-# follow. With h = 0.3 m depths grow by ``∇d² / 2h``, 0.2 mm, at 1 cm/rad.
+# follow. With h = 0.3 m depths grow by ``∇d² / 2h``, 0.2 mm, at 1 cm/rad. h is the lever of the
+# normal about the joint at most, so where that is small a joint counts from this angle on, rad,
+# between it and that posture.
 _DEEP_GRADIENT = 1e-2
+_DEEP_ANGLE = 0.033
+
+
+@inlined
+def least_gradient(collision, distance):
+    """Return at which rate of a ``distance`` a joint counts, whatever its lever, m/rad or 1."""
+    return LEAST_GRADIENT + _DEEP_GRADIENT * overlap_share(collision, distance)
 
 
 class Distances(NamedTuple):
@@ -46,6 +55,7 @@ class Distances(NamedTuple):
 
     least: np.ndarray = '2 d'  # ``∇d · q̈`` at least: to come no nearer, and to part, m/s²
     gradient: np.ndarray = 'd nv'  # ∇d
+    lever: np.ndarray = 'nv'  # scratch: how fast a joint can change the distance at most
     attainable: np.ndarray = 'd'  # greatest ``∇d · q̈``, m/s²; 0: no joint parts the pair
     wider: np.ndarray = 'd'  # by which bounds are wider since joints hardly change d, m/s²
     motion: np.ndarray = '2 6'  # velocity and acceleration of a point
@@ -62,6 +72,30 @@ def add_gradient(nodes, states, node, point, normal, sign, row):
         if k >= 0 and nodes[node].status != LOCKED:
             row[k] += (n0 * (S[0] + S[4] * p2 - S[5] * p1) + n1 * (S[1] + S[5] * p0 - S[3] * p2)
                        + n2 * (S[2] + S[3] * p1 - S[4] * p0))
+        node = nodes[node].parent
+
+
+@inlined
+def write_levers(nodes, states, shape, point, normal, lever):
+    """
+    Write the greatest rate that n · p of a shape's point has while a joint turns it, m/rad.
+
+    That is ``|u × n| |u × r|`` about an axis u, and 0 along one, whose rate does not change. The
+    point rolls over a round shape, so its radius counts besides; that of the other does not.
+    """
+    n0, n1, n2 = normal[0], normal[1], normal[2]
+    p0, p1, p2 = point[0], point[1], point[2]
+    node, rounding = shape.node, shape.radius + shape.disc
+    while node >= 0:
+        k, S = nodes[node].v_index, states[node].S
+        if k >= 0:
+            u0, u1, u2 = S[3], S[4], S[5]
+            v0, v1, v2 = S[0] + u1 * p2 - u2 * p1, S[1] + u2 * p0 - u0 * p2, (
+                S[2] + u0 * p1 - u1 * p0)
+            along = u0 * n0 + u1 * n1 + u2 * n2
+            across = u0 * u0 + u1 * u1 + u2 * u2 - along * along
+            lever[k] = math.sqrt(max(across, 0.0)) * (
+                math.sqrt(v0 * v0 + v1 * v1 + v2 * v2) + rounding)
         node = nodes[node].parent
 
 
@@ -87,9 +121,15 @@ def find_distances(collision, cycle, nodes, states, limits, v, distances):
         for side in range(2):
             add_gradient(nodes, states, near[s].nodes[side], near[s].points[side], near[s].normal,
                          1.0 - 2.0 * side, row)
+        overlap = overlap_share(collision, near[s].distance)
+        if overlap > 0.0:
+            pair = collision.pairs[near[s].pair]
+            write_levers(nodes, states, collision.shapes[pair.first], near[s].points[0],
+                         near[s].normal, distances.lever)
+            write_levers(nodes, states, collision.shapes[pair.second], near[s].points[1],
+                         near[s].normal, distances.lever)
         distances.attainable[s], distances.wider[s] = attainable_acceleration(
-            limits, row, LEAST_GRADIENT + _DEEP_GRADIENT * overlap_share(
-                collision, near[s].distance))
+            limits, row, distances.lever, overlap)
 
 
 @inlined
@@ -132,18 +172,21 @@ def parting_acceleration(cycle, gap, rate, attainable):
 
 
 @inlined
-def attainable_acceleration(limits, gradient, idle):
+def attainable_acceleration(limits, gradient, lever, overlap):
     """
     Return the greatest second rate of a distance within the acceleration limits of joints, m/s².
 
     ``gradient`` (nv,) is that of the distance, ``limits`` (nv,) are those of the joints; of each
-    only what is above ``idle`` counts, m/rad. Also by how much the bounds of the pair are wider,
-    m/s²: from 0 where the gradient of one joint is twice that, to more than all that joints do, so
-    that no bound appears at once.
+    only what is above the least that counts does, m/rad, by its ``lever`` (nv,) and the share of
+    ``overlap``. Also by how much the bounds of the pair are wider, m/s²: from 0 where the gradient
+    of one joint is twice the least, to more than all that joints do, so that no bound appears at
+    once.
     """
     attainable = total = 0.0
     for k in range(gradient.size):
-        rate = abs(gradient[k])
+        rate, idle = abs(gradient[k]), LEAST_GRADIENT
+        if overlap > 0.0:
+            idle += overlap * min(_DEEP_GRADIENT, _DEEP_ANGLE * lever[k])
         total += rate * limits[k].acceleration
         if not rate <= idle:  # NaN stays visible
             attainable += (rate - idle) * limits[k].acceleration

@@ -19,6 +19,7 @@ from opspace_control.control.limits.kinds import (
     JOINT_ACCELERATION,
     JOINT_FORCE,
     KINDS,
+    PARTING,
     RESTING_KINDS,
     has_all_rows,
     quantity_of,
@@ -97,18 +98,30 @@ def is_overlap(data, kind, k):
     return kind == DISTANCE and data.robot.collision.near[k].distance < 0.0
 
 
+@inlined
+def any_parts(data):
+    """Return whether a pair of shapes is to part."""
+    found = False
+    for k in range(count_bounds(data, PARTING)):
+        found = found or is_there(data, PARTING, k)
+    return found
+
+
 @rare
 def add_active(data, count):
     """
     Add the rows of the other bounds that were active in the last problem; return the count of all.
 
     Pairs within their margin are all in it: what one wishes for is more than its bound, so that an
-    effort would depend on whether it has been asked. That of the share of applied forces waits for
-    these forces: `add_share_row`.
+    effort would depend on whether it has been asked. So are the bounds of all joints' accelerations
+    beside them: the level of the bounds alone, or a step of it, may be at one of these that the
+    motion with tasks does not violate. That of the share of applied forces waits for these forces:
+    `add_share_row`.
     """
+    parts = any_parts(data)
     index, active = data.scratch.bounded.bound_rows.index, data.memory.bound_active
     for kind in range(KINDS):
-        always = has_all_rows(kind)
+        always = has_all_rows(kind) or (parts and quantity_of(kind) == JOINT_ACCELERATION)
         for k in range(count_bounds(data, kind) if kind != FORCE_SHARE else 0):
             number = bound_number(data, kind, k)
             needed = active[number] != 0 or always or is_overlap(data, kind, k)

@@ -12,7 +12,7 @@ from opspace_control.collision.cores import TOUCHING
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bounds import ROUNDING, bound_number, unit_of
-from opspace_control.control.limits.distances import LEAST_GRADIENT
+from opspace_control.control.limits.distances import least_gradient
 from opspace_control.control.limits.kinds import (
     EFFORT,
     JOINT_KINDS,
@@ -38,16 +38,13 @@ _OVERLAPPING = 8.0
 # With which such shapes part while tasks are solved, in parts of a row's mobility; at the margin
 # with none, in between as the softness of their own level grows. Shapes of one link, or features of
 # a face within its margin, may have to part in nearly opposite directions. If both kept what they
-# attain as hard rows, they would fix the little by which these differ, with 1e7 N. Of 128 random
-# shapes in links 7 shake with 0, 3 with 1e-5, 1 with 1e-4 and with 1e-3; but with 1e-3 two of the
-# 54 that get out do not. In proportion to the way from the margin to the touch, forces of tasks
-# would keep pairs within their margin.
+# attain as hard rows, they would fix the little by which these differ, with 1e7 N. In proportion to
+# the way from the margin to the touch, forces of tasks would keep pairs within their margin.
 # Where other rows take away all but g of a gradient, what is left of the mobility is in proportion
-# to g²; so each row also has the softness of the mobility that the least gradient has which counts.
-# With `_LASTING_SOFTNESS` alone an arm went to and fro at 1 rad/s for good: two features held its
-# joint 2 from either side, and a third one exerted 5e4 N to part by 1.3 mm/rad of joint 1. Of 256
-# shapes in links 107 get out within 6 s with it, 106 without, and 99 with the least gradient of
-# overlaps, 11 mm/rad; 0.66, 0.72 and 0.61 thousand limits are all their steps.
+# to g²; so each row also has the softness of the mobility that `least_gradient` has. With that of 1
+# mm/rad at any depth an arm went to and fro at 0.4 rad/s for good: two features held its joint 2
+# from either side, and rows that part exerted 1e4 N at 2 mm/rad of joint 1. Of 128 random shapes in
+# links 7 shake without softness, 3 with 1e-5, 1 with 1e-4 and with 1e-3.
 _LASTING_SOFTNESS = 1e-4
 
 
@@ -78,7 +75,8 @@ def write_bound_softness(data, count):
             least, softness = softness, softness * (_OVERLAPPING / softness) ** min(
                 (margin - distance) / max(margin, TOUCHING), 1.0)
             gradient = data.scratch.bounded.distances.gradient[bound_rows.dof[w]]
-            lasting = _LASTING_SOFTNESS + LEAST_GRADIENT * LEAST_GRADIENT / dot_product(
+            counts = least_gradient(data.robot.collision, distance)
+            lasting = _LASTING_SOFTNESS + counts * counts / dot_product(
                 gradient, gradient, gradient.size)
             problem.all_softness[LASTING, w] = (
                 lasting * (softness - least) / (_OVERLAPPING - least) * bound_rows.mobility[w])
