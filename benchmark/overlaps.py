@@ -38,6 +38,7 @@ SIXTH = 6                   # second that is looked at besides the last one
 SPEED, TURNING = 0.5, 1.5   # m/s and rad/s, of hands
 MARGIN = 0.01               # m
 SHAKING = 0.5               # limits, of steps in a second
+MOVING = 0.02               # rad/s
 DEEPER = 2e-3               # m
 JUDGED = 20                 # distances are looked at in each of so many cycles
 ROBOTS = 'dual_arm', 'arm_7r'
@@ -110,7 +111,8 @@ def run_scene(name, seed):
 
     def depths():
         return {pair[:2]: -pair.distance for pair in judged.distances(state.q, 0.0)}
-    first, last, cycles = depths(), {}, round(SECONDS / simulated.timestep)
+    first, last, second = depths(), {}, round(1.0 / simulated.timestep)
+    cycles = round(SECONDS / simulated.timestep)
     speed, deeper, single, efforts = 0.0, 0.0, 0.0, []
     for k in range(cycles):
         efforts.append(controller.compute_torque(state, dt=simulated.timestep))
@@ -123,10 +125,9 @@ def run_scene(name, seed):
             deeper = max(deeper, max(last.values(), default=0.0) - max(first.values()))
             single = max(single, *(depth - first.get(pair, 0.0) for pair, depth in last.items()),
                          0.0)
-        if k >= cycles - round(1.0 / simulated.timestep):
+        if k >= cycles - second:
             speed = max(speed, abs(v).max())
     steps = (abs(np.diff(efforts, axis=0)) / model.effort_limits).max(axis=1)
-    second = round(1.0 / simulated.timestep)
     return Outcome(tuple(float(steps[k:k + second].sum()) for k in range(0, cycles, second)),
                    float(speed), float(deeper), float(single), not last)
 
@@ -136,7 +137,7 @@ def table(rows):
     return '\n'.join([
         f'{len(rows[0][1])} scenes of each robot, {SECONDS:g} s each:', '',
         f'| | steps in the {SIXTH}th second, limits | of them shake | steps in the last second '
-        f'| shake | moves at more than 0.02 rad/s in it | deepest pair deeper by '
+        f'| shake | moves at more than {MOVING:g} rad/s in it | deepest pair deeper by '
         f'{1e3 * DEEPER:g} mm | at most, mm | a pair deeper by that | at most, mm '
         '| out of the obstacle |', '|---' + '|---:' * 10 + '|', *(_row(*row) for row in rows)])
 
@@ -145,7 +146,7 @@ def _row(name, outcomes):
     sixth, last = np.array([(each.steps[SIXTH - 1], each.steps[-1]) for each in outcomes]).T
     deeper, single = np.array([(each.deeper, each.pair) for each in outcomes]).T
     cells = (f'{sixth.sum():.1f}', (sixth > SHAKING).sum(), f'{last.sum():.2f}',
-             (last > SHAKING).sum(), sum(each.speed > 0.02 for each in outcomes),
+             (last > SHAKING).sum(), sum(each.speed > MOVING for each in outcomes),
              (deeper > DEEPER).sum(), f'{1e3 * deeper.max():.1f}',
              (single > DEEPER).sum(), f'{1e3 * single.max():.1f}',
              sum(each.out for each in outcomes))
