@@ -30,29 +30,38 @@ ROBOTS = 'UR5', 'Panda', 'Talos, torso free'
 WILD_GOALS = 15           # for each robot of limits.py
 CHAIN_GOALS = 90          # of closed_chains.py, with V_max
 CHAIN = 'dual_arm, one hand held in place'  # its joints come to rest at limits
+SCENES = 24               # of overlaps.py, for each robot, of
+SCENE_SECONDS = 8.0
 _ROOT = Path(__file__).resolve().parents[1]
 _PAGE = _ROOT / 'doc' / 'measurements' / 'constants.md'
 _KEPT = '_at present_'
 
-# In the order of the tables: by the goals that measure them, by module of opspace_control.control.
+# In the order of the tables: by the goals that measure them, by module of opspace_control.
 _MODULES = {
     'at_rest': {
-        'cycle': ('_POSTURE_SHARE', '_TIME'),
-        'limits.limit_law': ('_RETURN',),
-        'limits.joint_limits': ('BRAKING_SHARE',),
-        'limits.gravity_torques': ('_LIGHT', '_NEAR', '_SHARE'),
-        'singular.direction_law': (
+        'control.cycle': ('_POSTURE_SHARE', '_TIME'),
+        'control.limits.limit_law': ('_RETURN',),
+        'control.limits.joint_limits': ('BRAKING_SHARE',),
+        'control.limits.gravity_torques': ('_LIGHT', '_NEAR', '_SHARE'),
+        'control.singular.direction_law': (
             '_CURVED', '_WIDEST', '_VAGUE', '_PLAIN', '_FAST', '_SHARE', '_CURVATURE',
             '_PREFERENCE', '_PERTURBATION')},
-    'limits': {'limits.joint_limits': (
+    'limits': {'control.limits.joint_limits': (
         'SHORTEST_STOP', 'LONGEST_STOP', '_POSTURES', '_GRAVITY_SHARE', '_HARDEST',
         '_ORDINARY_SPEED')},
-    'closed_chains': {'problem.resting': ('_STILL', '_TIME', '_LEAST', '_THRESHOLD')},
+    'closed_chains': {'control.problem.resting': ('_STILL', '_TIME', '_LEAST', '_THRESHOLD')},
+    'overlaps': {
+        'collision.near_features': ('_APART', '_ACROSS'),
+        'control.limits.distances': ('_DEEP_GRADIENT', '_DEEP_ANGLE'),
+        'control.problem.solution': ('_LASTING_SOFTNESS',),
+        'control.problem.geometric_stiffness': ('_LEAST_LEFT',)},
 }
 CONSTANTS = {f'{module}.{name}': kind for kind, modules in _MODULES.items()
              for module, names in modules.items() for name in names}
 # Of these half and twice change nothing: they are measured with a tenth and ten times.
-_WIDE = ('limits.joint_limits._HARDEST', 'problem.resting._LEAST', 'problem.resting._THRESHOLD')
+_WIDE = ('control.limits.joint_limits._HARDEST', 'control.problem.resting._LEAST',
+         'control.problem.resting._THRESHOLD', 'control.problem.geometric_stiffness._LEAST_LEFT',
+         'control.problem.solution._LASTING_SOFTNESS')
 
 
 def seek_rest():
@@ -127,7 +136,24 @@ def seek_chains():
         'largest step of an effort, %': f'{100.0 * max(each.step for each in outcomes):.1f}'}
 
 
-_SEEK = {'at_rest': seek_rest, 'limits': seek_limits, 'closed_chains': seek_chains}
+def seek_overlaps():
+    """Return by column what became of scenes of overlaps.py."""
+    import overlaps
+    overlaps.SECONDS = SCENE_SECONDS
+    outcomes = [overlaps.run_scene(name, seed) for name in overlaps.ROBOTS
+                for seed in range(SCENES)]
+    last = [each.steps[-1] for each in outcomes]
+    return {
+        'steps in the last second, limits': f'{sum(last):.2f}',
+        'in all': f'{sum(sum(each.steps) for each in outcomes):.0f}',
+        'shake': f'{sum(each > overlaps.SHAKING for each in last)}',
+        'fastest joint at the end, rad/s': f'{max(each.speed for each in outcomes):.2f}',
+        'a pair deeper, mm': f'{1e3 * max(each.pair for each in outcomes):.1f}',
+        'out of the obstacle': f'{sum(each.out for each in outcomes)}'}
+
+
+_SEEK = {'at_rest': seek_rest, 'limits': seek_limits, 'closed_chains': seek_chains,
+         'overlaps': seek_overlaps}
 
 
 def _cells(form, numbers):
@@ -138,7 +164,7 @@ def _cells(form, numbers):
 def values_of(constant):
     """Return the file of a constant, its value, half of it and twice; a share is 1 at most."""
     module, name = constant.rsplit('.', 1)
-    path = Path('opspace_control', 'control', *module.split('.')).with_suffix('.py')
+    path = Path('opspace_control', *module.split('.')).with_suffix('.py')
     text = re.search(rf'^{name} = (\S+)', (_ROOT / path).read_text(), re.MULTILINE)[1]
     value = int(text) if text.isdigit() else float(text)
     if constant in _WIDE:

@@ -86,29 +86,25 @@ def move_back(feature, normal, shift, parts, found):
     point goes over the face; those of two edges, ``parts``, slide along these.
     """
     n, points = found.normal, found.points
-    along = dot_product(n, normal, 3)
+    along, cosine, ut, wt = dot_product(n, normal, 3), 0.0, 0.0, 0.0
     found.distance -= along * shift
-    add_scaled(points[0], -shift, normal, 3)
-    u0, u1, u2 = parts[0].R[0, 2], parts[0].R[1, 2], parts[0].R[2, 2]
-    w0, w1, w2 = parts[1].R[0, 2], parts[1].R[1, 2], parts[1].R[2, 2]
-    t0, t1, t2 = (shift * (normal[0] - along * n[0]), shift * (normal[1] - along * n[1]),
-                  shift * (normal[2] - along * n[2]))
-    cosine = u0 * w0 + u1 * w1 + u2 * w2
-    first, second, sine = 0.5, 0.5, 1.0 - cosine * cosine  # parts of t that both points go
+    for r in range(3):
+        u, w, t = parts[0].R[r, 2], parts[1].R[r, 2], shift * (normal[r] - along * n[r])
+        cosine += u * w
+        ut += u * t
+        wt += w * t
+    first, second, sine, one, two = 0.5, 0.5, 1.0 - cosine * cosine, 0.0, 0.0
     if feature <= CORNERS:
         first, second = 0.0, 1.0
     elif feature <= 2 * CORNERS:
         first, second = 1.0, 0.0
     elif sine > PARALLEL and parts[0].disc == 0.0 and parts[1].disc == 0.0:
-        ut, wt = u0 * t0 + u1 * t1 + u2 * t2, w0 * t0 + w1 * t1 + w2 * t2
+        first, second = 0.0, 0.0
         one, two = (ut - cosine * wt) / sine, (cosine * ut - wt) / sine
-        points[0, 0], points[1, 0] = points[0, 0] + one * u0, points[1, 0] + two * w0
-        points[0, 1], points[1, 1] = points[0, 1] + one * u1, points[1, 1] + two * w1
-        points[0, 2], points[1, 2] = points[0, 2] + one * u2, points[1, 2] + two * w2
-        return
-    points[0, 0], points[1, 0] = points[0, 0] + first * t0, points[1, 0] - second * t0
-    points[0, 1], points[1, 1] = points[0, 1] + first * t1, points[1, 1] - second * t1
-    points[0, 2], points[1, 2] = points[0, 2] + first * t2, points[1, 2] - second * t2
+    for r in range(3):
+        t = shift * (normal[r] - along * n[r])
+        points[0, r] += first * t + one * parts[0].R[r, 2] - shift * normal[r]
+        points[1, r] += two * parts[1].R[r, 2] - second * t
 
 
 @inlined

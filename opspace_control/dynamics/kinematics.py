@@ -8,7 +8,7 @@ from opspace_control.compiled import inlined, kernel
 from opspace_control.model.nodes import PRISMATIC, QUATERNION, REVOLUTE
 from opspace_control.spatial.rotations import turn_about, turn_by_quaternion
 from opspace_control.spatial.six import put, six
-from opspace_control.spatial.vectors import add_cross_motion, multiply, rotate
+from opspace_control.spatial.vectors import add_cross_motion, linear_at, multiply, rotate
 
 
 @inlined
@@ -125,16 +125,12 @@ def move_with(node, states, p, v, a):
             v[r] = a[r] = 0.0
         return
     V, A = states[node].V, states[node].A
-    p0, p1, p2 = p[0], p[1], p[2]
-    w0, w1, w2 = V[3], V[4], V[5]
-    a0, a1, a2 = A[3], A[4], A[5]
-    v0 = V[0] + w1 * p2 - w2 * p1
-    v1 = V[1] + w2 * p0 - w0 * p2
-    v2 = V[2] + w0 * p1 - w1 * p0
-    a[0] = A[0] + a1 * p2 - a2 * p1 + w1 * v2 - w2 * v1
-    a[1] = A[1] + a2 * p0 - a0 * p2 + w2 * v0 - w0 * v2
-    a[2] = A[2] + a0 * p1 - a1 * p0 + w0 * v1 - w1 * v0
-    a[3], a[4], a[5] = a0, a1, a2
+    (v0, v1, v2), (a0, a1, a2) = linear_at(V, p), linear_at(A, p)
+    w0, w1, w2, b0, b1, b2 = V[3], V[4], V[5], A[3], A[4], A[5]
+    a[0] = a0 + w1 * v2 - w2 * v1
+    a[1] = a1 + w2 * v0 - w0 * v2
+    a[2] = a2 + w0 * v1 - w1 * v0
+    a[3], a[4], a[5] = b0, b1, b2
     v[0], v[1], v[2] = v0, v1, v2
     v[3], v[4], v[5] = w0, w1, w2
 
@@ -210,9 +206,8 @@ def fill_jacobian(nodes, states, points, supports, jacobian):
         for e in range(points.size):
             if not supports[i, e]:
                 continue
-            p, row = points[e].p, 6 * e
-            jacobian[row, column] = S[0] + S[4] * p[2] - S[5] * p[1]
-            jacobian[row + 1, column] = S[1] + S[5] * p[0] - S[3] * p[2]
-            jacobian[row + 2, column] = S[2] + S[3] * p[1] - S[4] * p[0]
+            row = 6 * e
+            jacobian[row, column], jacobian[row + 1, column], jacobian[row + 2, column] = (
+                linear_at(S, points[e].p))
             for r in range(3, 6):
                 jacobian[row + r, column] = S[r]

@@ -17,7 +17,7 @@ from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
 from opspace_control.dynamics.weights import branch_end
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.six import add_six, put, six
-from opspace_control.spatial.vectors import add_wrench, dot
+from opspace_control.spatial.vectors import add_wrench, dot, linear_at
 
 
 @inlined
@@ -213,9 +213,10 @@ def project_torques(nodes, states, torque, projection):
 @inlined
 def add_acceleration(B, p, sign, a):
     """Add the acceleration at p of a body with the spatial acceleration B, base axes, to a (6,)."""
-    a[0] += sign * (B[0] + B[4] * p[2] - B[5] * p[1])
-    a[1] += sign * (B[1] + B[5] * p[0] - B[3] * p[2])
-    a[2] += sign * (B[2] + B[3] * p[1] - B[4] * p[0])
+    x, y, z = linear_at(B, p)
+    a[0] += sign * x
+    a[1] += sign * y
+    a[2] += sign * z
     for r in range(3, 6):
         a[r] += sign * B[r]
 

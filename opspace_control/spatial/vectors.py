@@ -45,6 +45,13 @@ def dot(a, b):
 
 
 @inlined
+def linear_at(B, p):
+    """Return the linear part ``b + β × p`` of a motion vector (6,) at a point (3,): its numbers."""
+    p0, p1, p2, b3, b4, b5 = p[0], p[1], p[2], B[3], B[4], B[5]
+    return B[0] + b4 * p2 - b5 * p1, B[1] + b5 * p0 - b3 * p2, B[2] + b3 * p1 - b4 * p0
+
+
+@inlined
 def add_cross(a, b, out):
     """Add the product ``a × b`` of (3,) vectors; ``out`` must be neither."""
     out[0] += a[1] * b[2] - a[2] * b[1]

@@ -15,6 +15,7 @@ from opspace_control.compiled import inlined
 from opspace_control.control.grasping.friction_cone import least_grasp_force
 from opspace_control.dynamics.data import OTHER, OWN
 from opspace_control.dynamics.force_propagation import is_group
+from opspace_control.spatial.vectors import linear_at
 from opspace_control.tasks.specification_law import row_activation
 
 # Internal forces of five effectors, without the grasp force.
@@ -281,10 +282,9 @@ def fill_row(i, states, points, supports, count, row):
         support = supports[i, e]
         sign = (1.0 if support & OWN else 0.0) - (1.0 if support & OTHER else 0.0)
         any_row = any_row or sign != 0.0
-        p, axes, k = points[e].p, points[e].axes[1], 6 * e
-        row[k] = sign * (S[0] + S[4] * p[2] - S[5] * p[1])
-        row[k + 1] = sign * (S[1] + S[5] * p[0] - S[3] * p[2])
-        row[k + 2] = sign * (S[2] + S[3] * p[1] - S[4] * p[0])
+        axes, k = points[e].axes[1], 6 * e
+        x, y, z = linear_at(S, points[e].p)
+        row[k], row[k + 1], row[k + 2] = sign * x, sign * y, sign * z
         for r in range(3):
             row[k + 3 + r] = sign * (
                 axes[0, r] * S[3] + axes[1, r] * S[4] + axes[2, r] * S[5])

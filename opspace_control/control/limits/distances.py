@@ -29,6 +29,7 @@ from opspace_control.dynamics.braking import braking_speed
 from opspace_control.dynamics.kinematics import move_with, write_velocity
 from opspace_control.model.nodes import LOCKED
 from opspace_control.spatial.dense import dot_product
+from opspace_control.spatial.vectors import linear_at
 
 # Joints that change a distance by less, m by rad or m, do not part a pair, nor does it come nearer
 # by more than some µm before they count. A bound that demands 10 m/s² of such a joint, as where the
@@ -66,12 +67,11 @@ class Distances(NamedTuple):
 def add_gradient(nodes, states, node, point, normal, sign, row):
     """Add the gradient (nv,) of ``sign n · p`` of a point of a body."""
     n0, n1, n2 = sign * normal[0], sign * normal[1], sign * normal[2]
-    p0, p1, p2 = point[0], point[1], point[2]
     while node >= 0:
-        k, S = nodes[node].v_index, states[node].S
+        k = nodes[node].v_index
         if k >= 0 and nodes[node].status != LOCKED:
-            row[k] += (n0 * (S[0] + S[4] * p2 - S[5] * p1) + n1 * (S[1] + S[5] * p0 - S[3] * p2)
-                       + n2 * (S[2] + S[3] * p1 - S[4] * p0))
+            x, y, z = linear_at(states[node].S, point)
+            row[k] += n0 * x + n1 * y + n2 * z
         node = nodes[node].parent
 
 
@@ -83,19 +83,15 @@ def write_levers(nodes, states, shape, point, normal, lever):
     That is ``|u × n| |u × r|`` about an axis u, and 0 along one, whose rate does not change. The
     point rolls over a round shape, so its radius counts besides; that of the other does not.
     """
-    n0, n1, n2 = normal[0], normal[1], normal[2]
-    p0, p1, p2 = point[0], point[1], point[2]
     node, rounding = shape.node, shape.radius + shape.disc
     while node >= 0:
         k, S = nodes[node].v_index, states[node].S
         if k >= 0:
-            u0, u1, u2 = S[3], S[4], S[5]
-            v0, v1, v2 = S[0] + u1 * p2 - u2 * p1, S[1] + u2 * p0 - u0 * p2, (
-                S[2] + u0 * p1 - u1 * p0)
-            along = u0 * n0 + u1 * n1 + u2 * n2
-            across = u0 * u0 + u1 * u1 + u2 * u2 - along * along
+            x, y, z = linear_at(S, point)
+            along = S[3] * normal[0] + S[4] * normal[1] + S[5] * normal[2]
+            across = S[3] * S[3] + S[4] * S[4] + S[5] * S[5] - along * along
             lever[k] = math.sqrt(max(across, 0.0)) * (
-                math.sqrt(v0 * v0 + v1 * v1 + v2 * v2) + rounding)
+                math.sqrt(x * x + y * y + z * z) + rounding)
         node = nodes[node].parent
 
 
