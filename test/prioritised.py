@@ -92,7 +92,7 @@ class Problem:
             Levels(np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
                    np.array([self.lasting, np.maximum(self.own, np.where(
                        np.equal(self.own, 0.0), 0.0, ATTAINABLE)) * self.mobility.diagonal()]),
-                   np.array([self.lower, self.upper]), np.zeros(n), DEPENDENT),
+                   np.array([self.lower, self.upper]), np.zeros((2, n)), DEPENDENT),
             active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
             np.full((LEVEL_SCRATCH, n), np.nan), f_y, self.residual_steps)
         assert ended

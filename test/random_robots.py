@@ -99,8 +99,10 @@ def _link(rng, name, massless=False):
 def _joint(rng, name, kind, parent, child, leader=None):
     parts = [f'<parent link="{parent}"/><child link="{child}"/>{_origin(rng, 0.5)}'
              f'<axis xyz="{_numbers(rng.standard_normal(3))}"/>']
+    far = 1 if leader is None else 100  # so mimics of mimics, at offsets < 70, can keep theirs
     if kind in SCALAR_TYPES:
-        parts.append(f'<limit lower="{rng.uniform(-3, -1)}" upper="{rng.uniform(1, 3)}" '
+        lower, upper = far * rng.uniform(-3, -1), far * rng.uniform(1, 3)
+        parts.append(f'<limit lower="{lower}" upper="{upper}" '
                      f'velocity="{rng.uniform(1, 5)}" effort="{rng.uniform(10, 200)}"/>'
                      f'<dynamics damping="{rng.uniform(0, 2)}" friction="{rng.uniform(0, 1)}"/>')
     if leader is not None:

@@ -389,7 +389,7 @@ def test_a_bound_that_cannot_yield_beats_one_that_can():
         _, ended, _ = solve_problem_levels(
             Levels(np.array([0, n]), np.array([8]), np.ones((n, n)),
                    np.array([[0.0, 0.0], [0.0, 1e-8]]), np.array([[-np.inf, 1.0], [0.0, np.inf]]),
-                   np.full(n, free), DEPENDENT),
+                   np.full((2, n), free), DEPENDENT),
             np.zeros((1, n), int), np.full((n, n), np.nan), np.zeros(n, int),
             np.full((LEVEL_SCRATCH, n), np.nan), f_y, np.empty(1))
         assert ended

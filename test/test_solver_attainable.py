@@ -29,7 +29,7 @@ def solve_at_once(problem, active, forces=0.0):
     solved = _solve(
         Levels(np.array(problem.levels), np.full(len(problem.levels) - 1, STEPS), problem.mobility,
                np.array([problem.lasting, problem.own * problem.mobility.diagonal()]),
-               np.array([problem.lower, problem.upper]), np.zeros(n), DEPENDENT),
+               np.array([problem.lower, problem.upper]), np.zeros((2, n)), DEPENDENT),
         active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
         np.full((LEVEL_SCRATCH, n), np.nan), f_y)
     return solved, *f_y

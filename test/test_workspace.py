@@ -82,7 +82,7 @@ def test_cycle_reads_nothing_of_the_last_one(name, floating_base, q, limited):
         task.force.approach_velocity = task.force.approach_rate = 0.0
         task.force.set_target(np.ones(6))
         task.set_target([0.3, 0.2, 0.1, 0.0, 0.0, 0.0, 1.0])
-    for _ in range(3):  # until the same limits are active; what takes time stands still
+    for _ in range(4):  # until the same limits are active; what takes time stands still
         torque = controller.compute_torque(state, dt=0.0)
     assert np.isfinite(torque).all()
     arguments = controller._arguments

@@ -241,7 +241,7 @@ class Problem(NamedTuple):
     G: np.ndarray = 'N N'
     all_softness: np.ndarray = '2 N'
     bounds: np.ndarray = '2 N'
-    free: np.ndarray = 'N'
+    free: np.ndarray = '2 N'  # of the bounds alone, and of the whole problem
     state: np.ndarray = 'l+1 N int'  # INACTIVE, AT_UPPER, ... of each row at each level
     factor: np.ndarray = 'N N'
     order: np.ndarray = 'N int'

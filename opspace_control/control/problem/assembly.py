@@ -5,9 +5,8 @@ The prioritised problem of a cycle: bounds on joints above the tasks, these in t
 
     minimise ½ |q̈ − q̈_ref|²_A  subject to  l ≤ R q̈ ≤ u,  then J_1 q̈ = a_1,  then J_2 q̈ = a_2, …
 
-Its multipliers are the forces of bounds and the forces of tasks. ``G = R A⁻¹ Rᵀ``, R being the rows
-of both, less the constraint reactions, is what a unit multiplier of one row does to the value of
-another.
+Its multipliers are forces of bounds and of tasks. ``G = R A⁻¹ Rᵀ``, R being the rows of both, less
+constraint reactions, is what a unit multiplier of one row does to the value of another.
 """
 
 import math
@@ -37,6 +36,7 @@ from opspace_control.control.solver.program import LASTING, PROXIMAL
 from opspace_control.control.solver.semidefinite import PIVOT_TOLERANCE
 from opspace_control.control.solver.truncation import truncate_level, turn
 from opspace_control.control.stack.scaling import level_threshold
+from opspace_control.spatial.dense import dot_product
 
 # Tasks are as soft as the threshold below which directions are truncated, or this if it is smaller,
 # and are solved in so many proximal steps. A direction at four times the threshold is met within
@@ -192,8 +192,9 @@ def write_bounds(data, count, a, nominal):
     """
     Write the bounds, softness and free values of so many rows of bounds.
 
-    ``a`` (nv,) is the reference acceleration. A joint at rest at its limit stays there, and leaves
-    it gradually, unless the problem is the ``nominal`` one, which decides about that.
+    ``a`` (nv,) is the reference acceleration. That of the bounds alone is 0, so that the posture
+    has no part in what they attain; with constraints it is ``a``, for these react to a. A joint at
+    rest at its limit stays there, leaving it gradually, unless the problem is ``nominal``.
     """
     problem, bound_rows = data.scratch.bounded.problem, data.scratch.bounded.bound_rows
     for w in range(count):
@@ -206,13 +207,14 @@ def write_bounds(data, count, a, nominal):
                 lower = max(lower, upper - leave)
             elif limit.side[kind] < 0 and math.isfinite(lower):
                 upper = min(upper, lower + leave)
-        own = bound_rows.gram[w, w]
-        if own <= PIVOT_TOLERANCE * bound_rows.mobility[w]:
+        if bound_rows.gram[w, w] <= PIVOT_TOLERANCE * bound_rows.mobility[w]:
             lower, upper = -math.inf, math.inf
         problem.bounds[0, w], problem.bounds[1, w] = lower, upper
         problem.all_softness[LASTING, w] = problem.all_softness[PROXIMAL, w] = 0.0
-        problem.free[w] = free_value(
+        problem.free[:, w] = free_value(
             data, w, a, NOMINAL if nominal and data.cycle.singular_active else REFERENCE)
+        if data.demand.constraints.size == 0:
+            problem.free[0, w] -= dot_product(bound_rows.torque[w], a, a.size)
 
 
 @rare
@@ -222,19 +224,18 @@ def free_value(data, w, a, reference):
 
     ``a`` (nv,) is the reference motion, ``reference`` says which, ``REFERENCE`` or ``NOMINAL``.
     """
-    bound_rows, stack, contacts = data.scratch.bounded.bound_rows, data.results.stack, (
-        data.scratch.bounded.contacts)
+    bounded, stack = data.scratch.bounded, data.results.stack
+    bound_rows, contacts = bounded.bound_rows, bounded.contacts
     k, kind = bound_rows.dof[w], bound_rows.kind[w]
-    compensation = data.scratch.bounded.applied.compensation
     if quantity_of(kind) == FORCE_COMPONENT:
         return contact_value(contacts, contacts.reference[reference], k)
     if quantity_of(kind) == JOINT_FORCE:
-        return data.scratch.bounded.tau_ref[reference, k]
+        return bounded.tau_ref[reference, k]
     if quantity_of(kind) == APPLIED_SHARE:
         return 1.0
     free = acceleration_of(data, kind, k, a) + bound_rows.offset[w]
     for r in range(stack.shape[1]):
-        moving = stack[MOVING, r] + compensation[r]
+        moving = stack[MOVING, r] + bounded.applied.compensation[r]
         if moving != 0.0:
             free += bound_rows.coupling[w, r] * moving
     return free
@@ -274,7 +275,7 @@ def write_demands(data, count, t, wanted):
         if math.isinf(problem.softness[LASTING, i]):
             demand[i], upper = -math.inf, math.inf
         problem.bounds[1, count + i] = upper
-        problem.free[count + i] = 0.0
+        problem.free[:, count + i] = 0.0
 
 
 @rare

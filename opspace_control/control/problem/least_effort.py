@@ -89,7 +89,7 @@ def add_program_row(data, count, row, lower, upper):
     solve_lower(work.factor, constrained, V[count])
     for k in range(count + 1):
         problem.G[count, k] = problem.G[k, count] = dot_product(V[count], V[k], constrained)
-    problem.free[count] = dot_product(V[count], work.half, constrained)
+    problem.free[1, count] = dot_product(V[count], work.half, constrained)
     problem.bounds[0, count], problem.bounds[1, count] = lower, upper
     problem.all_softness[LASTING, count], problem.state[0, count] = 0.0, INACTIVE
     return count + 1
@@ -113,7 +113,7 @@ def solve_program(data, count, x):
     bounded, work, constrained = data.scratch.bounded, data.scratch.grasps, x.size
     problem = bounded.problem
     program = Program(problem.G, problem.all_softness[LASTING], problem.bounds[0],
-                      problem.bounds[1], problem.free, 0, DEPENDENT)
+                      problem.bounds[1], problem.free[1], 0, DEPENDENT)
     active = ActiveSet(problem.state[0], problem.factor, problem.order, problem.scratch[0],
                        problem.scratch[1])
     _, _, solved = improve_active(

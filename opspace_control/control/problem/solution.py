@@ -81,7 +81,8 @@ def write_bound_softness(data, count):
             problem.all_softness[LASTING, w] = (
                 lasting * (softness - least) / (_OVERLAPPING - least) * bound_rows.mobility[w])
             left = (1.0 + 1.0 / softness) ** -PROXIMAL_STEPS
-            problem.bounds[0, w] += left / (1.0 - left) * (problem.bounds[0, w] - problem.free[w])
+            problem.bounds[0, w] += left / (1.0 - left) * (
+                problem.bounds[0, w] - problem.free[0, w])
         problem.all_softness[PROXIMAL, w] = softness * bound_rows.mobility[w]
 
 

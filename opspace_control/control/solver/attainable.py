@@ -148,7 +148,7 @@ def solve_attainable(problem, active, factor, order, scratch, f_y):
     state, before, per_unit = active[levels - 1], scratch[0], scratch[1]
     current = ActiveSet(state, factor, order, scratch[2], scratch[3])
     program = Program(problem.G, problem.softness[LASTING], problem.bounds[0], problem.bounds[1],
-                      problem.free, 0, problem.dependent)
+                      problem.free[1], 0, problem.dependent)
     for r in range(rows):
         before[r] = float(state[r])
     solved, count = False, 0

@@ -190,7 +190,7 @@ def solve_levels(problem, active, factor, order, scratch, f_y, residual_steps):
             soft[r] += softness[PROXIMAL, r] if r >= first else 0.0
         current = ActiveSet(active[level], factor, order, scratch[4], scratch[5])
         for part in (dependent, _COARSER * dependent):
-            program = Program(G, soft, lower, upper, free, first, part)
+            program = Program(G, soft, lower, upper, free[min(level, 1)], first, part)
             if level == 0 and part > dependent:
                 own = scratch[8:10]
                 settle_hard_rows(problem, program, current, before, step, own, f_y)

@@ -43,7 +43,7 @@ class Levels(NamedTuple):
     # level, which has no residuals above it, more than `dependent`.
     softness: np.ndarray
     bounds: np.ndarray  # (2, n): as in `improve_active`
-    free: np.ndarray  # (n,) R q̈_ref
+    free: np.ndarray  # (2, n): R q̈_0 of the first level alone, R q̈_ref of all others
     dependent: float  # as in `Program`
 
 
