@@ -27,6 +27,7 @@ from opspace_control import (
 from opspace_control.cli.robots import demo_robot
 from opspace_control.control.limits import limit_data
 from opspace_control.share import share_directory
+from opspace_control.spatial.rotations import matrix_from_vector
 
 STEP = 1e-3
 HANDS = 'l_hand', 'r_hand'
@@ -66,6 +67,19 @@ def moved(controller, state, steps, step=STEP):
         yield state, tau
         v = state.v + step * model.forward_dynamics(state, tau)
         state = RobotState(model, model.integrate(state.q, step * v, 1.0), v)
+
+
+def beside(name, shape):
+    """Return a controller of a demo robot with a shape in its world, and the state it starts in."""
+    model, start = robot(name), demo_robot(name)
+    described = CollisionDescription.from_urdf_file(start.path(), samples=50).model(model)
+    state = bent(model, start.start)
+    near = {found[:2] for found in described.distances(state.q, 0.012)}
+    described = CollisionModel(model, described.shapes, [
+        pair for pair in described.pairs if pair not in near])
+    return OperationalSpaceController(
+        model, posture=PostureTask(target=state.q), limits=JointLimits(model),
+        distances=DistanceLimits(described.with_shapes([shape]).without_still_pairs())), state
 
 
 def largest_steps(efforts, model):
@@ -381,16 +395,8 @@ class TestMotion:
         ('dual_arm', Shape('e', None, 'box', [0.04, 1.5, 1.5], [0.176, 0.3, 1.1]), False)])
     def test_an_obstacle_in_several_links(self, name, shape, leaves):
         """They part, slowly; where all ways out contradict each other, they rest as they are."""
-        model, start = robot(name), demo_robot(name)
-        described = CollisionDescription.from_urdf_file(start.path(), samples=50).model(model)
-        state = bent(model, start.start)
-        near = {found[:2] for found in described.distances(state.q, 0.012)}
-        described = CollisionModel(model, described.shapes, [
-            pair for pair in described.pairs if pair not in near])
-        collision = described.with_shapes([shape]).without_still_pairs()
-        controller = OperationalSpaceController(
-            model, posture=PostureTask(target=state.q), limits=JointLimits(model),
-            distances=DistanceLimits(collision))
+        controller, state = beside(name, shape)
+        model, collision = controller.model, controller.distances.collision
         before = {found[:2]: found.distance for found in collision.distances(state.q, 0.01)}
         assert sum(found < 0.0 for found in before.values()) >= 2
         efforts = []
@@ -403,6 +409,19 @@ class TestMotion:
         assert bool(left) != leaves
         assert abs(now.v).max() < 0.05
         assert largest_steps(efforts[-1000:], model).sum() < 0.02  # 350 before, at most
+
+    def test_the_posture_does_not_keep_a_link_in_an_obstacle(self):
+        """The torso has a narrow way out, past arms at their margins: it stayed 84 mm deep."""
+        controller, state = beside('dual_arm', Shape(
+            'e', None, 'box', [0.38, 0.1, 0.1], [0.015, -0.09, 1.2],
+            matrix_from_vector(np.array([0.0, 0.0, 2.4]))))
+        depths = []
+        for now, _ in moved(controller, state, 6000):
+            depths.append(-min(found.distance for found in controller.urgent_pairs))
+            assert abs(now.v).max() < 0.8
+        assert depths[0] > 0.15
+        assert max(np.diff(depths)) < 1e-5
+        assert depths[-1] < 0.05
 
     def test_joints_stay_within_limits_where_the_world_closes_on_an_arm(self):
         """Two walls, 2 cm apart in the end, leave the hand no place: it went at 6.9 times them."""

@@ -396,6 +396,29 @@ def test_a_bound_that_cannot_yield_beats_one_that_can():
         assert f_y[1, 0] == pytest.approx(0.0, abs=1e-6)
 
 
+@pytest.mark.parametrize('reference', [-5.0, 0.0, 5.0])
+@pytest.mark.parametrize('softness', [1e-3, 8.0])
+def test_what_the_first_level_attains_depends_on_its_own_reference(softness, reference):
+    """x ≥ 2 and x ≤ -1, both soft, above y = 3: x is what both attain from 0 in eight steps."""
+    rows, n = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 3
+    f_y = np.zeros((2, n))
+    _, ended, skipped = solve_problem_levels(
+        Levels(np.array([0, 2, n]), np.array([8, 8]), rows @ rows.T,
+               np.array([np.zeros(n), [softness, softness, 1e-3]]),
+               np.array([[2.0, -np.inf, 3.0], [np.inf, -1.0, 3.0]]),
+               np.array([np.zeros(n), rows @ [reference, 0.0]]), DEPENDENT),
+        np.zeros((2, n), int), np.full((n, n), np.nan), np.zeros(n, int),
+        np.full((LEVEL_SCRATCH, n), np.nan), f_y, np.empty(2))
+    assert ended
+    assert skipped == 0
+    x = f = g = 0.0  # of the proximal steps, f and g being the multipliers of both rows
+    for _ in range(8):  # x = f + g, 2 - x = ε (f - f'), -1 - x = ε (g - g')
+        x = (1.0 + softness * x) / (2.0 + softness)
+        f, g = f + (2.0 - x) / softness, g + (-1.0 - x) / softness
+        assert f > 0.0 > g
+    assert f_y[1] == pytest.approx([x, x, 3.0], abs=1e-6)
+
+
 def test_hard_bounds_that_contradict_each_other_are_a_level_of_their_own():
     """They have the least residual by their mobilities, and soft ones what these leave them."""
     random, contradictory = np.random.default_rng(7), 0
