@@ -53,7 +53,7 @@ _MODULES = {
     'overlaps': {
         'collision.near_features': ('_APART', '_ACROSS'),
         'control.limits.distances': ('_DEEP_GRADIENT', '_DEEP_ANGLE'),
-        'control.problem.solution': ('_LASTING_SOFTNESS',),
+        'control.problem.solution': ('_OVERLAPPING', '_LASTING_SOFTNESS'),
         'control.problem.geometric_stiffness': ('_LEAST_LEFT',)},
 }
 CONSTANTS = {f'{module}.{name}': kind for kind, modules in _MODULES.items()

@@ -30,7 +30,11 @@ def solve_problem_levels(*arguments):
 
 @dataclass
 class Problem:
-    """Rows ``lower ≤ rows x ≤ upper`` in levels, and x nearest to 0 by the metric A."""
+    """
+    Rows ``lower ≤ rows x ≤ upper`` in levels, and x nearest to a reference by the metric A.
+
+    While the first level is solved, that is 0.
+    """
 
     rows: np.ndarray
     lower: np.ndarray
@@ -39,6 +43,7 @@ class Problem:
     levels: tuple = ()
     own: float | np.ndarray = ATTAINABLE  # softness ε, of all rows or of each; 0: hard
     lasting: np.ndarray = field(default=None)  # softness δ
+    reference: float | np.ndarray = 0.0
     levels_skipped: int = 0
     residual_steps: np.ndarray = field(default=None)  # of `solve_levels`
 
@@ -56,7 +61,7 @@ class Problem:
 
     def motion(self, f):
         """Return x of the multipliers."""
-        return np.linalg.solve(self.metric, self.rows.T @ f)
+        return self.reference + np.linalg.solve(self.metric, self.rows.T @ f)
 
     def missed(self, values):
         """Return by how much values violate the bounds of their rows, in parts of √G_rr."""
@@ -92,7 +97,8 @@ class Problem:
             Levels(np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
                    np.array([self.lasting, np.maximum(self.own, np.where(
                        np.equal(self.own, 0.0), 0.0, ATTAINABLE)) * self.mobility.diagonal()]),
-                   np.array([self.lower, self.upper]), np.zeros((2, n)), DEPENDENT),
+                   np.array([self.lower, self.upper]), np.array([np.zeros(n), self.rows @ (
+                       self.reference + np.zeros(len(self.metric)))]), DEPENDENT),
             active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
             np.full((LEVEL_SCRATCH, n), np.nan), f_y, self.residual_steps)
         assert ended

@@ -12,6 +12,7 @@ from test_contact_forces import FEET, SOLE, Dense, random_posture, standing
 from opspace_control import (
     CollisionDescription,
     CollisionModel,
+    Constraint,
     Contact,
     ControlError,
     DistanceLimits,
@@ -69,7 +70,7 @@ def moved(controller, state, steps, step=STEP):
         state = RobotState(model, model.integrate(state.q, step * v, 1.0), v)
 
 
-def beside(name, shape):
+def beside(name, shape, **options):
     """Return a controller of a demo robot with a shape in its world, and the state it starts in."""
     model, start = robot(name), demo_robot(name)
     described = CollisionDescription.from_urdf_file(start.path(), samples=50).model(model)
@@ -79,7 +80,8 @@ def beside(name, shape):
         pair for pair in described.pairs if pair not in near])
     return OperationalSpaceController(
         model, posture=PostureTask(target=state.q), limits=JointLimits(model),
-        distances=DistanceLimits(described.with_shapes([shape]).without_still_pairs())), state
+        distances=DistanceLimits(described.with_shapes([shape]).without_still_pairs()),
+        **options), state
 
 
 def largest_steps(efforts, model):
@@ -411,17 +413,23 @@ class TestMotion:
         assert largest_steps(efforts[-1000:], model).sum() < 0.02  # 350 before, at most
 
     def test_the_posture_does_not_keep_a_link_in_an_obstacle(self):
-        """The torso has a narrow way out, past arms at their margins: it stayed 84 mm deep."""
+        """
+        The torso has a narrow way out, past arms at their margins: it stayed 84 mm deep.
+
+        The constraint is open.
+        """
         controller, state = beside('dual_arm', Shape(
             'e', None, 'box', [0.38, 0.1, 0.1], [0.015, -0.09, 1.2],
-            matrix_from_vector(np.array([0.0, 0.0, 2.4]))))
-        depths = []
-        for now, _ in moved(controller, state, 6000):
+            matrix_from_vector(np.array([0.0, 0.0, 2.4]))), constraints=[Constraint('l_hand')])
+        depths, efforts = [], []
+        for now, tau in moved(controller, state, 6000):
+            efforts.append(tau)
             depths.append(-min(found.distance for found in controller.urgent_pairs))
             assert abs(now.v).max() < 0.8
         assert depths[0] > 0.15
         assert max(np.diff(depths)) < 1e-5
         assert depths[-1] < 0.05
+        assert largest_steps(efforts, controller.model).max() < 0.1
 
     def test_joints_stay_within_limits_where_the_world_closes_on_an_arm(self):
         """Two walls, 2 cm apart in the end, leave the hand no place: it went at 6.9 times them."""

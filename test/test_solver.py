@@ -400,23 +400,17 @@ def test_a_bound_that_cannot_yield_beats_one_that_can():
 @pytest.mark.parametrize('softness', [1e-3, 8.0])
 def test_what_the_first_level_attains_depends_on_its_own_reference(softness, reference):
     """x ≥ 2 and x ≤ -1, both soft, above y = 3: x is what both attain from 0 in eight steps."""
-    rows, n = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), 3
-    f_y = np.zeros((2, n))
-    _, ended, skipped = solve_problem_levels(
-        Levels(np.array([0, 2, n]), np.array([8, 8]), rows @ rows.T,
-               np.array([np.zeros(n), [softness, softness, 1e-3]]),
-               np.array([[2.0, -np.inf, 3.0], [np.inf, -1.0, 3.0]]),
-               np.array([np.zeros(n), rows @ [reference, 0.0]]), DEPENDENT),
-        np.zeros((2, n), int), np.full((n, n), np.nan), np.zeros(n, int),
-        np.full((LEVEL_SCRATCH, n), np.nan), f_y, np.empty(2))
-    assert ended
-    assert skipped == 0
+    problem = Problem(
+        np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([2.0, -np.inf, 3.0]),
+        np.array([np.inf, -1.0, 3.0]), np.eye(2), (0, 2, 3),
+        own=np.array([softness, softness, 1e-3]), reference=np.array([reference, 0.0]))
+    _, y, _ = problem.solve_levels(steps=8)
     x = f = g = 0.0  # of the proximal steps, f and g being the multipliers of both rows
     for _ in range(8):  # x = f + g, 2 - x = ε (f - f'), -1 - x = ε (g - g')
         x = (1.0 + softness * x) / (2.0 + softness)
         f, g = f + (2.0 - x) / softness, g + (-1.0 - x) / softness
         assert f > 0.0 > g
-    assert f_y[1] == pytest.approx([x, x, 3.0], abs=1e-6)
+    assert y == pytest.approx([x, x, 3.0], abs=1e-6)
 
 
 def test_hard_bounds_that_contradict_each_other_are_a_level_of_their_own():
@@ -521,6 +515,22 @@ def test_levels_that_are_skipped_are_told():
                 assert not f[own].any()
         levels_skipped += problem.levels_skipped
     assert 0 < levels_skipped < 20
+
+
+@pytest.mark.parametrize('seed', [2709, 2736])  # of 3000 those that violate bounds without it
+def test_a_level_that_is_skipped_leaves_the_bounds_of_the_first(seed):
+    """Which has a reference of its own, and is the only one above."""
+    random = np.random.default_rng(seed)
+    problem = random_problem(random, levels=random.integers(2, 5))
+    last = problem.levels[1]
+    problem = replace(problem, reference=10.0 * np.random.default_rng(seed + 1).standard_normal(
+        len(problem.metric)))
+    _, y, _ = problem.solve_levels(steps=8)
+    assert np.isinf(problem.residual_steps[1])
+    alone = Problem(problem.rows[:last], problem.lower[:last], problem.upper[:last],
+                    problem.metric)
+    _, above, _ = alone.solve_levels(steps=8)
+    assert (problem.missed(y)[:last] < alone.missed(above) + 1e-3).all()
 
 
 def test_a_level_that_is_met_at_once_leaves_its_bounds_free():

@@ -5,6 +5,7 @@
 import math
 
 from opspace_control.compiled import inlined
+from opspace_control.spatial.vectors import linear_at
 
 
 @inlined
@@ -12,11 +13,9 @@ def world_velocity(shape, point, normal):
     """Return the velocity of a shape of the world along the normal at a point, m/s."""
     if shape.node >= 0:
         return 0.0
-    t, p = shape.twist, shape.p
-    x, y, z = point[0] - p[0], point[1] - p[1], point[2] - p[2]
-    return (normal[0] * (t[0] + t[4] * z - t[5] * y)
-            + normal[1] * (t[1] + t[5] * x - t[3] * z)
-            + normal[2] * (t[2] + t[3] * y - t[4] * x))
+    p = shape.p
+    x, y, z = linear_at(shape.twist, (point[0] - p[0], point[1] - p[1], point[2] - p[2]))
+    return normal[0] * x + normal[1] * y + normal[2] * z
 
 
 @inlined
@@ -27,8 +26,8 @@ def moving(shape, states, x, y, z):
         x, y, z = x - shape.p[0], y - shape.p[1], z - shape.p[2]
     else:
         t = states[shape.node].V
-    return (t[0] + t[4] * z - t[5] * y, t[1] + t[5] * x - t[3] * z, t[2] + t[3] * y - t[4] * x,
-            t[3], t[4], t[5])
+    x, y, z = linear_at(t, (x, y, z))
+    return x, y, z, t[3], t[4], t[5]
 
 
 @inlined
@@ -42,10 +41,9 @@ def relative_motion(a, b, states):
 @inlined
 def moved_by(motion, point):
     """Return the velocity of a motion at a point, and the square of its angular velocity."""
-    v0, v1, v2, w0, w1, w2 = motion
-    x, y, z = point[0], point[1], point[2]
-    return (v0 + w1 * z - w2 * y, v1 + w2 * x - w0 * z, v2 + w0 * y - w1 * x,
-            w0 * w0 + w1 * w1 + w2 * w2)
+    _, _, _, w0, w1, w2 = motion
+    x, y, z = linear_at(motion, point)
+    return x, y, z, w0 * w0 + w1 * w1 + w2 * w2
 
 
 @inlined
@@ -83,7 +81,5 @@ def body_velocity(shape, states, point, normal):
     """Return the velocity of a shape's body along the normal at a point, m/s; 0 of the world."""
     if shape.node < 0:
         return 0.0
-    V = states[shape.node].V
-    return (normal[0] * (V[0] + V[4] * point[2] - V[5] * point[1])
-            + normal[1] * (V[1] + V[5] * point[0] - V[3] * point[2])
-            + normal[2] * (V[2] + V[3] * point[1] - V[4] * point[0]))
+    x, y, z = linear_at(states[shape.node].V, point)
+    return normal[0] * x + normal[1] * y + normal[2] * z

@@ -17,6 +17,7 @@ from opspace_control.dynamics.data import (
 from opspace_control.dynamics.hybrid_dynamics import add_inertial_force
 from opspace_control.dynamics.kinematics import move_node, place_node, weigh_node
 from opspace_control.dynamics.preparation import prepared
+from opspace_control.spatial.vectors import linear_at
 
 
 @inlined
@@ -49,18 +50,16 @@ def move_center(points, e, supports, nodes, states):
                 s.F[r, k] = s.FP[r, k] = 0.0
         if supports[i, e] & COUNTS == 0:
             continue
-        mass_share, c, V, A = nodes[i].mass / point.mass, s.c, s.V, s.A
-        x = V[0] + V[4] * c[2] - V[5] * c[1]
-        y = V[1] + V[5] * c[0] - V[3] * c[2]
-        z = V[2] + V[3] * c[1] - V[4] * c[0]
+        mass_share, c, V = nodes[i].mass / point.mass, s.c, s.V
+        (x, y, z), (ax, ay, az) = linear_at(V, c), linear_at(s.A, c)
         for r in range(3):
             p[r] += mass_share * c[r]
         v[0] += mass_share * x
         v[1] += mass_share * y
         v[2] += mass_share * z
-        a[0] += mass_share * (A[0] + A[4] * c[2] - A[5] * c[1] + V[4] * z - V[5] * y)
-        a[1] += mass_share * (A[1] + A[5] * c[0] - A[3] * c[2] + V[5] * x - V[3] * z)
-        a[2] += mass_share * (A[2] + A[3] * c[1] - A[4] * c[0] + V[3] * y - V[4] * x)
+        a[0] += mass_share * (ax + V[4] * z - V[5] * y)
+        a[1] += mass_share * (ay + V[5] * x - V[3] * z)
+        a[2] += mass_share * (az + V[3] * y - V[4] * x)
 
 
 @inlined

@@ -30,13 +30,12 @@ from opspace_control.control.limits.kinds import (
     quantity_of,
 )
 from opspace_control.control.limits.limit_law import resting_softness
-from opspace_control.control.problem.references import NOMINAL, REFERENCE
+from opspace_control.control.problem.references import NOMINAL, REFERENCE, refer_to_rest
 from opspace_control.control.solver.cholesky import symmetric
 from opspace_control.control.solver.program import LASTING, PROXIMAL
 from opspace_control.control.solver.semidefinite import PIVOT_TOLERANCE
 from opspace_control.control.solver.truncation import truncate_level, turn
 from opspace_control.control.stack.scaling import level_threshold
-from opspace_control.spatial.dense import dot_product
 
 # Tasks are as soft as the threshold below which directions are truncated, or this if it is smaller,
 # and are solved in so many proximal steps. A direction at four times the threshold is met within
@@ -192,9 +191,8 @@ def write_bounds(data, count, a, nominal):
     """
     Write the bounds, softness and free values of so many rows of bounds.
 
-    ``a`` (nv,) is the reference acceleration. That of the bounds alone is 0, so that the posture
-    has no part in what they attain; with constraints it is ``a``, for these react to a. A joint at
-    rest at its limit stays there, leaving it gradually, unless the problem is ``nominal``.
+    ``a`` (nv,) is the reference acceleration. A joint at rest at its limit stays there, and leaves
+    it gradually, unless the problem is the ``nominal`` one, which decides about that.
     """
     problem, bound_rows = data.scratch.bounded.problem, data.scratch.bounded.bound_rows
     for w in range(count):
@@ -211,10 +209,9 @@ def write_bounds(data, count, a, nominal):
             lower, upper = -math.inf, math.inf
         problem.bounds[0, w], problem.bounds[1, w] = lower, upper
         problem.all_softness[LASTING, w] = problem.all_softness[PROXIMAL, w] = 0.0
-        problem.free[:, w] = free_value(
+        problem.free[1, w] = free_value(
             data, w, a, NOMINAL if nominal and data.cycle.singular_active else REFERENCE)
-        if data.demand.constraints.size == 0:
-            problem.free[0, w] -= dot_product(bound_rows.torque[w], a, a.size)
+    refer_to_rest(data, count, a)
 
 
 @rare

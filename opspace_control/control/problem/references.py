@@ -1,12 +1,13 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
 """
-The efforts that a problem refers to: those without any force that it decides.
+What a problem refers to: efforts without any force that it decides, and values of rows at rest.
 
 doc/explanation/developer_notes.md has all references with their equations.
 """
 
 from opspace_control.compiled import rare
+from opspace_control.control.constraints.constraint_law import project_rotation
 from opspace_control.control.data import DEMANDED, RESIDUAL, WANTED
 from opspace_control.control.limits.contact_forces import decide_forces, write_singular_reactions
 from opspace_control.control.limits.kinds import FORCE_COMPONENT, JOINT_FORCE, quantity_of
@@ -18,7 +19,11 @@ from opspace_control.control.problem.effects import (
     write_residual,
 )
 from opspace_control.control.singular.transfer import add_correction, add_singular_torque
-from opspace_control.dynamics.responses import motion_torques
+from opspace_control.control.solver.semidefinite import fit_coordinates, solve_transposed
+from opspace_control.dynamics.responses import add_acceleration, motion_torques
+from opspace_control.model.nodes import LOCKED
+from opspace_control.spatial.dense import dot_product
+from opspace_control.spatial.six import put, six
 from opspace_control.tasks.posture import feed_efforts
 
 # Rows of ``tau_ref`` of `BoundedScratch`, and of ``ContactForces.reference``: of q̈_ref,
@@ -53,6 +58,54 @@ def evaluate_reference(data, reference, tau_null):
     if reference == REFERENCE:
         add_correction(data, stack[RESIDUAL])
     find_efforts(data, 0, tau_null, data.scratch.bounded.tau_ref[reference])
+
+
+@rare
+def find_reactions(data, a, reaction):
+    """
+    Write what constraint forces do against accelerations a (nv,), ``L_cc⁺ J_c a``, (c,).
+
+    No joint is passive. The accelerations of bodies, ``B``, are scratch.
+    """
+    robot, factor, u = data.robot, data.scratch.constraint_factor, data.scratch.coordinates
+    nodes, states = robot.nodes, robot.states
+    for i in range(nodes.size):
+        carried, B = nodes[i].parent, states[i].B
+        for r in range(6):
+            B[r] = states[carried].B[r] if carried >= 0 else 0.0
+        if nodes[i].v_index >= 0 and nodes[i].status != LOCKED:
+            put(B, 0, six(B, 0) + a[nodes[i].v_index] * six(states[i].S, 0))
+    for c in range(data.demand.constraints.size):
+        point, rows = robot.points[c], reaction[6 * c:6 * c + 6]
+        rows[:] = 0.0
+        if point.frame.node >= 0:
+            add_acceleration(states[point.frame.node].B, point.p, 1.0, rows)
+        if point.other.node >= 0:
+            add_acceleration(states[point.other.node].B, point.p, -1.0, rows)
+        project_rotation(point.axes[1], rows)
+    fit_coordinates(factor, reaction, u)
+    solve_transposed(factor, u, reaction)
+
+
+@rare
+def refer_to_rest(data, count, a):
+    """
+    Write the values of so many rows of bounds where no joint accelerates, from those at a (nv,).
+
+    The bounds alone refer to these, so that the posture has no part in what they attain. But where
+    the forces of constraints have bounds, or move passive joints, they refer to a, too.
+    """
+    problem, bound_rows = data.scratch.bounded.problem, data.scratch.bounded.bound_rows
+    constrained = 6 * data.demand.constraints.size
+    reaction = data.scratch.response_reaction[:constrained]
+    at_rest = constrained == 0 or not (data.cycle.has_passive or data.cycle.forces_decided)
+    if at_rest and constrained > 0:
+        find_reactions(data, a, reaction)
+    for w in range(count):
+        problem.free[0, w] = problem.free[1, w]
+        if at_rest:
+            problem.free[0, w] += (dot_product(bound_rows.coupling[w], reaction, constrained)
+                                   - dot_product(bound_rows.torque[w], a, a.size))
 
 
 @rare

@@ -31,7 +31,7 @@ _SLACK = 1e-14
 
 @inlined
 def motion_of(program, last, f_y):
-    """Return ``|q̈ − q̈_ref|_A`` of the multipliers of so many rows."""
+    """Return ``|q̈ − q̈_ref|_A`` of the multipliers of so many rows, from the level's reference."""
     f, y, square = f_y[0], f_y[1], 0.0
     for r in range(last):
         square += f[r] * (y[r] - program.free[r])

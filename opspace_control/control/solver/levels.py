@@ -147,6 +147,18 @@ def settle_hard_rows(problem, program, current, before, step, bounds, f_y):
 
 
 @rare
+def refer_to_motion(program, current, active, last, f_y):
+    """
+    Write multipliers f that keep the first level's bounds from q̈_ref on: its own are from q̈_b on.
+
+    ``active`` (n,) is what became of so many rows there.
+    """
+    for r in range(last):
+        current.state[r] = active[r]
+    improve_active(program, last, current, start_active(program, last, current), f_y)
+
+
+@rare
 def solve_levels(problem, active, factor, order, scratch, f_y, residual_steps):
     """
     Solve all levels, the highest first.
@@ -211,6 +223,10 @@ def solve_levels(problem, active, factor, order, scratch, f_y, residual_steps):
             softness[PROXIMAL], own, first, last, f_y)
         if is_left_out:
             levels_skipped += 1
+            if level == 1:
+                refer_to_motion(program, current, active[0], first, f_y)
+                for r in range(first):
+                    above[r] = f[r]
             skip_level(program, first, last, above, f_y)
             for r in range(last):
                 before[r] = f[r]

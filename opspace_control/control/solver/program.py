@@ -43,7 +43,9 @@ class Levels(NamedTuple):
     # level, which has no residuals above it, more than `dependent`.
     softness: np.ndarray
     bounds: np.ndarray  # (2, n): as in `improve_active`
-    free: np.ndarray  # (2, n): R q̈_0 of the first level alone, R q̈_ref of all others
+    # (2, n): R q̈_b, which the first level refers to while it is solved, the only one too, and
+    # R q̈_ref, which all others refer to.
+    free: np.ndarray
     dependent: float  # as in `Program`
 
 
@@ -54,7 +56,7 @@ class Program(NamedTuple):
     softness: np.ndarray  # (n,) δ
     lower: np.ndarray  # (n,) l
     upper: np.ndarray  # (n,) u
-    free: np.ndarray  # (n,) R q̈_ref
+    free: np.ndarray  # (n,): values without multipliers, R q̈_ref or R q̈_b
     first: int  # first row of the level itself; those before it are of the levels above
     dependent: float  # part of a row's diagonal entry that active rows leave at least, as DEPENDENT
 
