@@ -59,7 +59,9 @@ _FAST = 4.0
 # Part of a joint's limits that one direction uses: other directions move the joint, too.
 _SHARE = 0.8
 # The goal is reached on the other curvature branch where c e is at least so much, in units of the
-# truncation threshold, and the posture's goal is at least so far on that side, rad.
+# truncation threshold, and the posture's goal is at least so far on that side, rad, so that neither
+# branch appears at once. Without the first a posture draws an arm from a goal within reach, by 0.07
+# rad in test_singularity_motion.py.
 _CURVATURE = 8.0
 _PREFERENCE = 0.05
 # Makes a robot leave an exact singularity; far below what is visible, rad/s².
