@@ -13,6 +13,7 @@ rotate = vectors.rotate
 multiply = vectors.multiply
 multiply_transpose = vectors.multiply_transpose
 dot = vectors.dot
+linear_at = vectors.linear_at
 add_cross_motion = vectors.add_cross_motion
 add_wrench = vectors.add_wrench
 
@@ -33,6 +34,11 @@ def test_rotate_in_place(rng):
     expected = R @ x
     rotate(R, x, x)
     np.testing.assert_allclose(x, expected, rtol=1e-14)
+
+
+def test_linear_part_at_a_point(rng):
+    B, p = rng.standard_normal(6), rng.standard_normal(3)
+    np.testing.assert_allclose(linear_at(B, p), B[:3] + np.cross(B[3:], p), rtol=1e-14)
 
 
 @pytest.mark.parametrize(('product', 'of'), [(multiply, lambda A, B: A @ B),
