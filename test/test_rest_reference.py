@@ -19,9 +19,9 @@ from opspace_control.control.limits.kinds import BRAKING, EFFORT, MOTION
 FAR = [1.5, 0.5, 0.7, 0.0, 0.0, 0.0, 1.0]
 
 
-def moving(name, seed, **options):
+def moving(seed, **options):
     """Yield a controller whose goals are beyond its limits, and its states, after each cycle."""
-    _, model, frames = sample(name)
+    _, model, frames = sample('dual_arm')
     random = np.random.default_rng(seed)
     controller = OperationalSpaceController(
         model, [PoseTask(frame) for frame in frames[:2]], PostureTask(target=model.neutral()),
@@ -46,12 +46,11 @@ def rows_of(controller):
                *scratch.problem.free[:, :count].tolist(), strict=True)
 
 
-@pytest.mark.parametrize('name', ['planar_3r', 'dual_arm'])
-def test_efforts_are_those_of_the_velocity_and_weight(name):
+def test_efforts_are_those_of_the_velocity_and_weight():
     """Also while links have inertia."""
     efforts = stiffened = 0
     for seed in range(6):
-        for controller, state in moving(name, seed):
+        for controller, state in moving(seed):
             model = controller.model
             tau = model.bias_force(state) + model.gravity(state)
             stiffened += bool(controller._arguments.cycle['stiffened'][0])
@@ -71,7 +70,7 @@ def test_with_constraints_they_are_those_of_what_keeps_these():
     for seed in range(6):
         closed = Constraint('r_hand', axes='x y z rx')
         closed.close()
-        for controller, state in moving('dual_arm', seed, constraints=[closed]):
+        for controller, state in moving(seed, constraints=[closed]):
             model = controller.model
             J, A = model.jacobian(state, 'r_hand')[:4], model.mass_matrix(state)
             AJ = np.linalg.solve(A, J.T)
