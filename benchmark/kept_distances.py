@@ -81,7 +81,8 @@ def posture_of(model, start):
     return q
 
 
-def _demo(name, words):
+def demo(name, words):
+    """Return a demo robot by its name, and in words."""
     robot = demo_robot(name)
     return robot_of(words, robot.path(), robot.hands, robot.start, robot.braked())
 
@@ -90,8 +91,8 @@ def robots():
     """Return what is sent to random goals."""
     joints = RobotModel.from_urdf_file(_G1.path).dof_names
     start = {**_G1.posture, 'left_shoulder_roll_joint': 0.4, 'right_shoulder_roll_joint': -0.4}
-    return (_demo('dual_arm', 'dual_arm'), _demo('talos', 'Talos'),
-            _demo('tiago_dual', 'TIAGo dual'),
+    return (demo('dual_arm', 'dual_arm'), demo('talos', 'Talos'),
+            demo('tiago_dual', 'TIAGo dual'),
             robot_of('G1', _G1.path, _G1.frames, start,
                      tuple(joint for joint in _G1.braked if joint in joints)))
 

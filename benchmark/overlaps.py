@@ -16,28 +16,14 @@ from pathlib import Path
 
 import numpy as np
 from figures import put_into
+from kept_distances import SHAKING, controlled, demo, posture_of
 
-from opspace_control import (
-    CollisionDescription,
-    CollisionModel,
-    DistanceLimits,
-    JointLimits,
-    OperationalSpaceController,
-    PoseTask,
-    PostureTask,
-    RobotModel,
-    RobotState,
-    Shape,
-)
-from opspace_control.cli.robots import demo_robot
+from opspace_control import CollisionModel, RobotModel, RobotState, Shape
 from opspace_control.simulation import SimulatedRobot
 
 SCENES = 128                # of each robot
 SECONDS = 14.0              # of each scene
 SIXTH = 6                   # second that is looked at besides the last one
-SPEED, TURNING = 0.5, 1.5   # m/s and rad/s, of hands
-MARGIN = 0.01               # m
-SHAKING = 0.5               # limits, of steps in a second
 MOVING = 0.02               # rad/s
 DEEPER = 2e-3               # m
 JUDGED = 20                 # distances are looked at in each of so many cycles
@@ -59,16 +45,10 @@ class Outcome:
 @cache
 def robot_of(name):
     """Return a demo robot, its model, where it starts (nq,), and its shapes with their pairs."""
-    demo = demo_robot(name)
-    model = RobotModel.from_urdf_file(demo.path())
-    q = model.neutral()
-    for joint, value in demo.start.items():
-        q[model.q_index[model.dof_index(joint)]] = value
-    collision = CollisionDescription.from_urdf_file(demo.path()).model(
-        model).without_still_pairs()
-    near = {pair[:2] for pair in collision.distances(q, MARGIN)}
-    return demo, model, q, CollisionModel(
-        model, collision.shapes, [pair for pair in collision.pairs if pair not in near])
+    robot = demo(name, name)
+    model = RobotModel.from_urdf_file(robot.path, locked_joints=robot.braked)
+    return robot, model, posture_of(model, robot.start), CollisionModel(
+        model, robot.shapes, robot.pairs)
 
 
 def obstacle(name, seed):
@@ -94,20 +74,16 @@ def obstacle(name, seed):
 
 def run_scene(name, seed):
     """Let a robot stay where it is with a random obstacle in it; return the `Outcome`."""
-    demo, model, q, collision = robot_of(name)
+    robot, model, q, collision = robot_of(name)
     shape, judged = obstacle(name, seed)
-    tasks = [PoseTask(hand, name=hand, max_linear_velocity=SPEED, max_angular_velocity=TURNING)
-             for hand in demo.hands]
-    controller = OperationalSpaceController(
-        model, tasks, PostureTask(target=q), limits=JointLimits(model),
-        distances=DistanceLimits(collision.with_shapes([shape]).without_still_pairs(),
-                                 margin=MARGIN))
-    simulated = SimulatedRobot(demo.path().read_text(), joint_friction=False)
-    simulated.reset(positions=demo.start)
+    simulated = SimulatedRobot(
+        robot.path.read_text(), joint_friction=False, locked_joints=robot.braked)
+    simulated.reset(positions=robot.start)
     dofs = [model.dof_index(joint) for joint in simulated.joint_names]
     state, q, v = RobotState(model, q, np.zeros(model.nv)), q.copy(), np.zeros(model.nv)
-    for task, pose in zip(tasks, model.forward_kinematics(state, demo.hands).values(), strict=True):
-        task.set_target(pose)
+    controller = controlled(
+        robot, model, collision.with_shapes([shape]).without_still_pairs(), q.copy(),
+        model.forward_kinematics(state, robot.hands).values(), keep=True)
 
     def depths():
         return {pair[:2]: -pair.distance for pair in judged.distances(state.q, 0.0)}
