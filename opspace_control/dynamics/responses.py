@@ -210,6 +210,17 @@ def project_torques(nodes, states, torque, projection):
             add_six(states[node.parent].z, s.z)
 
 
+@rare
+def accelerate_bodies(nodes, states, a):
+    """Write ``B``, the accelerations of bodies by those of their joints a (nv,) alone."""
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        for r in range(6):
+            s.B[r] = states[node.parent].B[r] if node.parent >= 0 else 0.0
+        if node.status != LOCKED:
+            put(s.B, 0, six(s.B, 0) + a[node.v_index] * six(s.S, 0))
+
+
 @inlined
 def add_acceleration(B, p, sign, a):
     """Add the acceleration at p of a body with the spatial acceleration B, base axes, to a (6,)."""

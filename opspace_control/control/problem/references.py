@@ -20,10 +20,12 @@ from opspace_control.control.problem.effects import (
 )
 from opspace_control.control.singular.transfer import add_correction, add_singular_torque
 from opspace_control.control.solver.semidefinite import fit_coordinates, solve_transposed
-from opspace_control.dynamics.responses import add_acceleration, motion_torques
-from opspace_control.model.nodes import LOCKED
+from opspace_control.dynamics.responses import (
+    accelerate_bodies,
+    add_acceleration,
+    motion_torques,
+)
 from opspace_control.spatial.dense import dot_product
-from opspace_control.spatial.six import put, six
 from opspace_control.tasks.posture import feed_efforts
 
 # Rows of ``tau_ref`` of `BoundedScratch`, and of ``ContactForces.reference``: of q̈_ref,
@@ -68,13 +70,8 @@ def find_reactions(data, a, reaction):
     No joint is passive. The accelerations of bodies, ``B``, are scratch.
     """
     robot, factor, u = data.robot, data.scratch.constraint_factor, data.scratch.coordinates
-    nodes, states = robot.nodes, robot.states
-    for i in range(nodes.size):
-        carried, B = nodes[i].parent, states[i].B
-        for r in range(6):
-            B[r] = states[carried].B[r] if carried >= 0 else 0.0
-        if nodes[i].v_index >= 0 and nodes[i].status != LOCKED:
-            put(B, 0, six(B, 0) + a[nodes[i].v_index] * six(states[i].S, 0))
+    states = robot.states
+    accelerate_bodies(robot.nodes, states, a)
     for c in range(data.demand.constraints.size):
         point, rows = robot.points[c], reaction[6 * c:6 * c + 6]
         rows[:] = 0.0
