@@ -45,12 +45,6 @@ _DEEP_GRADIENT = 1e-2
 _DEEP_ANGLE = 0.033
 
 
-@inlined
-def least_gradient(collision, distance):
-    """Return at which rate of a ``distance`` a joint counts, whatever its lever, m/rad or 1."""
-    return LEAST_GRADIENT + _DEEP_GRADIENT * overlap_share(collision, distance)
-
-
 class Distances(NamedTuple):
     """Bounds of the distances of near pairs, d at most."""
 

@@ -19,7 +19,6 @@ from opspace_control.control.limits.kinds import (
     JOINT_ACCELERATION,
     JOINT_FORCE,
     KINDS,
-    PARTING,
     RESTING_KINDS,
     has_all_rows,
     quantity_of,
@@ -99,11 +98,11 @@ def is_overlap(data, kind, k):
 
 
 @inlined
-def any_parts(data):
-    """Return whether a pair of shapes is to part."""
+def any_overlap(data):
+    """Return whether shapes overlap that are to part."""
     found = False
-    for k in range(count_bounds(data, PARTING)):
-        found = found or is_there(data, PARTING, k)
+    for k in range(count_bounds(data, DISTANCE)):
+        found = found or (is_overlap(data, DISTANCE, k) and is_there(data, DISTANCE, k))
     return found
 
 
@@ -114,14 +113,14 @@ def add_active(data, count):
 
     Pairs within their margin are all in it: what one wishes for is more than its bound, so that an
     effort would depend on whether it has been asked. So are the bounds of all joints' accelerations
-    beside them: the level of the bounds alone, or a step of it, may be at one of these that the
-    motion with tasks does not violate. That of the share of applied forces waits for these forces:
-    `add_share_row`.
+    where shapes overlap: the level of the bounds alone, or a step of it, may be at one of these
+    that the motion with tasks does not violate. That of the share of applied forces waits for these
+    forces: `add_share_row`.
     """
-    parts = any_parts(data)
+    overlap = any_overlap(data)
     index, active = data.scratch.bounded.bound_rows.index, data.memory.bound_active
     for kind in range(KINDS):
-        always = has_all_rows(kind) or (parts and quantity_of(kind) == JOINT_ACCELERATION)
+        always = has_all_rows(kind) or (overlap and quantity_of(kind) == JOINT_ACCELERATION)
         for k in range(count_bounds(data, kind) if kind != FORCE_SHARE else 0):
             number = bound_number(data, kind, k)
             needed = active[number] != 0 or always or is_overlap(data, kind, k)

@@ -12,7 +12,6 @@ from opspace_control.collision.cores import TOUCHING
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bounds import ROUNDING, bound_number, unit_of
-from opspace_control.control.limits.distances import least_gradient
 from opspace_control.control.limits.kinds import (
     EFFORT,
     JOINT_KINDS,
@@ -26,7 +25,6 @@ from opspace_control.control.problem.effects import start_from_applied
 from opspace_control.control.solver.attainable import solve_attainable
 from opspace_control.control.solver.levels import solve_levels
 from opspace_control.control.solver.program import DEPENDENT, LASTING, PROXIMAL, Levels
-from opspace_control.spatial.dense import dot_product
 
 # Residual of a direction at the truncation threshold, in parts of its acceleration: that of the
 # proximal steps where the levels above leave as much as the softness.
@@ -39,12 +37,9 @@ _OVERLAPPING = 8.0
 # with none, in between as the softness of their own level grows. Shapes of one link, or features of
 # a face within its margin, may have to part in nearly opposite directions. If both kept what they
 # attain as hard rows, they would fix the little by which these differ, with 1e7 N. In proportion to
-# the way from the margin to the touch, forces of tasks would keep pairs within their margin.
-# Where other rows take away all but g of a gradient, what is left of the mobility is in proportion
-# to g²; so each row also has the softness of the mobility that `least_gradient` has. With that of 1
-# mm/rad at any depth an arm went to and fro at 0.4 rad/s for good: two features held its joint 2
-# from either side, and rows that part exerted 1e4 N at 2 mm/rad of joint 1. Of 128 random shapes in
-# links 7 shake without softness, 3 with 1e-5, 1 with 1e-4 and with 1e-3.
+# the way from the margin to the touch, forces of tasks would keep pairs within their margin. A row
+# stands against tasks with what it attains divided by this: with 1e-3 the task of a hand holds it
+# in an obstacle, as with the mobility of a joint of 11 mm/rad besides.
 _LASTING_SOFTNESS = 1e-4
 
 
@@ -74,12 +69,8 @@ def write_bound_softness(data, count):
             margin, distance = data.cycle.distance_margin, near[bound_rows.dof[w]].distance
             least, softness = softness, softness * (_OVERLAPPING / softness) ** min(
                 (margin - distance) / max(margin, TOUCHING), 1.0)
-            gradient = data.scratch.bounded.distances.gradient[bound_rows.dof[w]]
-            counts = least_gradient(data.robot.collision, distance)
-            lasting = _LASTING_SOFTNESS + counts * counts / dot_product(
-                gradient, gradient, gradient.size)
-            problem.all_softness[LASTING, w] = (
-                lasting * (softness - least) / (_OVERLAPPING - least) * bound_rows.mobility[w])
+            problem.all_softness[LASTING, w] = _LASTING_SOFTNESS * bound_rows.mobility[w] * (
+                softness - least) / (_OVERLAPPING - least)
             left = (1.0 + 1.0 / softness) ** -PROXIMAL_STEPS
             problem.bounds[0, w] += left / (1.0 - left) * (
                 problem.bounds[0, w] - problem.free[0, w])
