@@ -5,8 +5,8 @@ Which goals arms reach: one after the other from where the last one left them, a
 
 `python benchmark/sequence.py` prints a table; `--write` puts it in doc/measurements/limits.md.
 Goals are poses of random postures within 80 % of the joints' ranges, all of which arms can reach.
-The peer, Pink's differential inverse kinematics, has the same goals and times; its columns are
-empty where `pin-pink` and daqp are not installed.
+The peer, Pink's differential inverse kinematics, has the same goals and times, and no V_max; its
+columns are empty where `pin-pink` and daqp are not installed.
 """
 
 from functools import partial
@@ -28,7 +28,7 @@ from opspace_control import (
 )
 from opspace_control.simulation import SimulatedRobot
 
-GOALS = 120                  # for each robot
+GOALS = 240                  # for each robot
 LENGTH = 40                  # of them in each sequence
 SECONDS = 8.0                # for each goal
 PART = 0.8                   # of the ranges of the joints
@@ -41,11 +41,11 @@ _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'limits.m
 class OurArm:
     """The hand of an arm in simulation, sent to poses; the posture is that of the start."""
 
-    def __init__(self, path, hand, start):
+    def __init__(self, path, hand, start, speeds):
         self._model = model = RobotModel.from_urdf_file(path)
         self._robot = SimulatedRobot(path.read_text(), joint_friction=False)
         self._order = [model.dof_index(name) for name in self._robot.joint_names]
-        self._task, self._start = PoseTask(hand, **SPEEDS), start
+        self._task, self._start = PoseTask(hand, **speeds), start
         self._controller = OperationalSpaceController(
             model, self._task, limits=JointLimits(model))
         home = model.neutral()
@@ -113,26 +113,29 @@ def count(arm, goals):
 
 
 def seek(arm, goals):
-    """Return how many goals are reached by our law and by the peer, and of how many."""
-    numbers = count(OurArm(arm.path, *hand_and_start(arm)), goals)
+    """Return how many goals are reached with V_max, without and by the peer, and of how many."""
+    path, (hand, start) = arm.path, hand_and_start(arm)
+    ours = [count(OurArm(path, hand, start, speeds), goals) for speeds in (SPEEDS, {})]
     peer = ()
     if find_spec('pink') is not None:
         from pink_peer import PinkArm
-        peer = count(PinkArm(arm.path, *hand_and_start(arm)), goals)
-    return numbers, peer, len(goals)
+        peer = count(PinkArm(path, hand, start), goals)
+    return *ours, peer, len(goals)
 
 
 def table(rows):
-    """Return a table of (Robot, ours, the peer's, and of how many) in Markdown."""
+    """Return a table of (Robot, ours with V_max and without, the peer's, of how many)."""
     def cells(counts):
         return ' | '.join(str(sum(column)) for column in zip(*counts, strict=True)) or ' | '
 
+    sequences = rows[0][-1]
+    whose = '', 'without V_max: ', 'Pink: '
     return '\n'.join([
-        f'{sum(rows[0][3])} goals for each robot in {len(rows[0][3])} sequences, {SECONDS:g} s '
-        f'each, seeds 0 to {len(rows[0][3]) - 1}:', '',
-        '| | in sequence | from home, each | Pink: in sequence | Pink: from home, each |',
-        '|---|---:|---:|---:|---:|',
-        *(f'| {arm.name} | {cells(ours)} | {cells(peer)} |' for arm, ours, peer, _ in rows)])
+        f'{sum(sequences)} goals for each robot in {len(sequences)} sequences, {SECONDS:g} s '
+        f'each, seeds 0 to {len(sequences) - 1}:', '',
+        '| |' + ''.join(f' {who}in sequence | {who}from home, each |' for who in whose),
+        '|---' + '|---:' * 6 + '|',
+        *(f'| {arm.name} | {" | ".join(map(cells, counts))} |' for arm, *counts, _ in rows)])
 
 
 def main():

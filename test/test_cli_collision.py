@@ -67,6 +67,13 @@ def test_replaces_no_file_unless_told_so(urdf):
     assert file.read_text() != 'mine'
 
 
+def test_reads_the_srdf_beside_the_robot(urdf):
+    urdf.with_suffix('.srdf').write_text(
+        '<robot name="arm"><disable_collisions link1="r_palm" link2="l_palm"/></robot>')
+    description = CollisionDescription.from_urdf_file(urdf, samples=10)
+    assert description.excluded['l_palm', 'r_palm'] == 'srdf'
+
+
 def test_of_a_real_robot_with_an_srdf(tmp_path, capsys):
     pytest.importorskip('trimesh', reason='trimesh is not installed')
     panda = robots.robot_file('panda.urdf')

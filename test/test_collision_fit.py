@@ -175,6 +175,19 @@ class TestFit:
         assert 'Install none' in doubts[0]
         assert "Link 'b' has no shape" in doubts[1]
 
+    def test_a_last_link_without_geometry_reaches_beyond_its_mass(self):
+        """And what has its mass at its origin is named; neither counts as a good fit."""
+        text = robots.robot(
+            robots.link('a'), robots.link('b', inner='<origin xyz="0 0.3 0.4"/>'),
+            robots.joint('ab', 'a', 'b'))
+        fits, doubts, _ = fit_shapes(text)
+        (capsule,) = [fit.shape for fit in fits if fit.shape.link == 'b']
+        assert capsule.size == pytest.approx((0.2, 1.0))
+        np.testing.assert_allclose(np.array(capsule.rotation)[:, 2], [0.0, 0.6, 0.8])
+        np.testing.assert_allclose(capsule.position, [0.0, 0.3, 0.4])
+        assert "Link 'a' has no shape that can be read: it has none" in doubts[0]
+        assert "Link 'b' has no shape" in doubts[1] and 'centre of mass' in doubts[1]
+
     def test_names_the_extra_that_is_missing(self, monkeypatch):
         known = builtins.__import__
 

@@ -11,6 +11,7 @@ pytest.importorskip('trimesh', reason='trimesh is not installed')
 import numpy as np
 import ros_nodes
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import SetParametersAtomically
 from rclpy.parameter import Parameter
 from ros_lockstep import STEP, LockStepRobot
@@ -94,6 +95,18 @@ def test_a_hand_that_is_sent_into_the_other_stops_before_it(network, described):
         robot.run(0.05)
     assert nearest(shapes, robot) > 0.018
     robot.check()
+
+    def told(text):
+        return any(value.key == 'distances' and value.value.startswith(text)
+                   for message in heard for status in message.status for value in status.values)
+    assert told('kept') and not told('not kept')
+    logs = network.listen(Log, '/rosout')
+    assert network.call(
+        SetParametersAtomically, f'{ros_nodes.CONTROLLER}/set_parameters_atomically',
+        parameters=[Parameter('limits.keep', value=False).to_parameter_msg()]).result.successful
+    robot.run(0.3)
+    network.expect(lambda: told('not kept: limits.keep is false'))
+    network.expect(lambda: any('Links keep no distances' in log.msg for log in logs))
 
 
 def test_shapes_and_near_pairs_are_markers(network, described):

@@ -137,3 +137,5 @@ def test_contacts_of_large_inertia_come_without_limits():
     apply_gains(made, values, set(values))
     with pytest.raises(OpspaceError, match=r'contact_model'):
         change_limits(None, values | {'limits.keep': True})
+    with pytest.raises(OpspaceError, match=r'collision.file does not go with contact_model'):
+        make_controller(ROBOT, values | {'collision.file': 'shapes.yaml'})

@@ -27,7 +27,8 @@ def main(arguments):
     parser = make_parser('collision', __doc__)
     parser.add_argument('urdf', metavar='URDF', type=Path, help='the robot, a URDF or xacro file')
     parser.add_argument('--srdf', metavar='SRDF', type=Path,
-                        help='a file: the pairs of links that it disables are left out')
+                        help='a file: the pairs of links that it disables are left out '
+                             '(default: that beside URDF, if there is one)')
     parser.add_argument('-o', '--output', type=Path, metavar='YAML',
                         help='the file (default: beside URDF, ending in .collision.yaml)')
     parser.add_argument('--samples', type=int, default=2000, metavar='N',

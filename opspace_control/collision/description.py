@@ -64,12 +64,15 @@ class CollisionDescription:
         """
         Fit the shapes of a URDF or xacro file, and find the pairs that are left out.
 
-        ``srdf`` is the path of an SRDF, ``samples`` the number of configurations. A ModelError
-        names what cannot be used of the files, an OpspaceError tells that a package is missing.
+        ``srdf`` is the path of an SRDF, by default of that beside the file, if there is one;
+        ``samples`` is the number of configurations. A ModelError names what cannot be used of the
+        files, an OpspaceError tells that a package is missing.
         """
         text = urdf_text(path)
         fits, doubts, surfaces = fit_shapes(text)
         robot = KinematicTree.from_urdf(text)
+        beside = _beside(path, '.srdf')
+        srdf = srdf or (beside if beside.is_file() else None)
         disabled, named = read_srdf(srdf, robot.frame_names) if srdf else (set(), set())
         for name in sorted(named.difference(robot.frame_names)):
             doubts.append(f"The SRDF {srdf} names a link '{name}', which the robot does not have. "
@@ -154,8 +157,13 @@ class CollisionDescription:
 
 def collision_file(urdf):
     """Return the path of the collision file beside a robot's file."""
+    return _beside(urdf, '.collision.yaml')
+
+
+def _beside(urdf, ending):
+    """Return the path of the file beside a robot's file that has its name and another ending."""
     urdf = Path(urdf)
-    return urdf.with_name(f'{urdf.name.split(".")[0]}.collision.yaml')
+    return urdf.with_name(urdf.name.split('.')[0] + ending)
 
 
 def _located(path):

@@ -15,15 +15,19 @@ from opspace_control.spatial.rotations import matrix_from_quaternion
 
 # Samples on the surface of a mesh; digits of points, m.
 _SAMPLES, _DIGITS = 4000, 9
-# Of a capsule to a child joint: its radius by its length, and the least length, m.
+# Of a capsule along a link: its radius by its length, and the least length, m.
 _SLENDERNESS, _SHORTEST = 0.2, 0.02
+# Sources of shapes that are guessed.
+GUESSES = TO_JOINT, TO_MASS = 'joint', 'centre of mass'
+_MADE = {TO_JOINT: 'a capsule goes to each of its joints',
+         TO_MASS: 'a capsule goes to twice the way to its centre of mass'}
 
 
 class Fit(NamedTuple):
     """A shape of a link, and how well it is known."""
 
     shape: Shape
-    source: str      # of what it is: 'collision', 'visual', one of these and 'mesh', or 'joint'
+    source: str      # 'collision', 'visual', one of these and 'mesh', or one of `GUESSES`
     too_fat: float   # largest distance from the shape's surface to that of the source, m
     too_thin: float  # largest distance by which the source is outside, m
 
@@ -42,8 +46,9 @@ def fit_shapes(text):
 
     Of each link: its <collision>, of which meshes are enclosed by up to three shapes each; where a
     mesh is not found, or there is no <collision>, its <visual>, likewise; where that fails, too,
-    and the link has mass, a capsule to each of the joints that it carries. A ModelError refuses
-    text that is no URDF, an OpspaceError tells that the package that reads meshes is not installed.
+    and the link has mass, a capsule to each of the joints that it carries, or where it carries
+    none, to twice the way to its centre of mass. A ModelError refuses text that is no URDF, an
+    OpspaceError tells that the package that reads meshes is not installed.
     """
     described, looks = read_urdf(text), read_looks(text)
     fits, doubts, surfaces = [], list(looks.doubts), {}
@@ -54,11 +59,12 @@ def fit_shapes(text):
         if parts:
             surfaces[link.name] = np.concatenate(parts)
         if not found and link.mass > 0.0:
-            found = [fit for joint in described.joints.values() if joint.parent == link.name
-                     for fit in _to_joint(link.name, joint.position)]
-            if found:
-                doubts.append(f"Link '{link.name}' has no shape that can be read: a capsule goes "
-                              'to each of its joints.')
+            carried = [joint.position for joint in described.joints.values()
+                       if joint.parent == link.name]
+            found = _along(link.name, carried, TO_JOINT) if carried else _along(
+                link.name, [2.0 * link.center_of_mass], TO_MASS)
+            made = _MADE[found[0].source] if found else 'it has none, and may touch anything'
+            doubts.append(f"Link '{link.name}' has no shape that can be read: {made}.")
         fits += [fit._replace(shape=_named(fit.shape, number))
                  for number, fit in enumerate(found, 1)]
     return Fitted(fits, doubts, surfaces)
@@ -114,13 +120,15 @@ def _samples(mesh):
     return corners[chosen, 0] + a * first[chosen] + b * second[chosen]
 
 
-def _to_joint(link, position):
-    """Return the `Fit` of a capsule from a link's origin to a joint at (3,), m, if that is far."""
-    length = float(np.linalg.norm(position))
-    if length < _SHORTEST:
-        return []
-    along = position / length
-    axes = np.linalg.qr(np.column_stack([along, np.eye(3)]))[0]
-    rotation = np.column_stack([axes[:, 1], np.cross(along, axes[:, 1]), along])
-    return [Fit(Shape(link, link, Kind.CAPSULE, (_SLENDERNESS * length, length), position / 2.0,
-                      rotation), 'joint', np.nan, np.nan)]
+def _along(link, points, source):
+    """Return the `Fit` of capsules from a link's origin to points (3,), m, that are far from it."""
+    fits = []
+    for point in points:
+        length = float(np.linalg.norm(point))
+        if length >= _SHORTEST:
+            along = point / length
+            axes = np.linalg.qr(np.column_stack([along, np.eye(3)]))[0]
+            rotation = np.column_stack([axes[:, 1], np.cross(along, axes[:, 1]), along])
+            fits.append(Fit(Shape(link, link, Kind.CAPSULE, (_SLENDERNESS * length, length),
+                                  point / 2.0, rotation), source, np.nan, np.nan))
+    return fits

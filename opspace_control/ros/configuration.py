@@ -106,6 +106,9 @@ class Configuration:
         values = self._parameters
         with self.cycle.ramps.smoothly():
             robot.apply_gains(self._controller, values, names)
+        if 'limits.keep' in names and not values['limits.keep'] and self._controller.distances:
+            self._logger.warning(
+                'Links keep no distances from each other and from shapes: limits.keep is false.')
         changes_status = not STATUS_PARAMETERS.isdisjoint(names)
         if changes_status:
             self._controller.set_status(*self._status(values))

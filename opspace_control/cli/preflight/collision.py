@@ -8,6 +8,7 @@ from opspace_control.cli.preflight.verdict import failure, ok, warning
 from opspace_control.collision import CollisionDescription
 from opspace_control.collision.description import collision_file
 from opspace_control.collision.exclusion import HOME, REASONS, near_at_home
+from opspace_control.collision.fit import GUESSES
 from opspace_control.errors import OpspaceError
 
 # A shape that is too fat or too thin by more than this, m, deserves a look.
@@ -73,7 +74,7 @@ def description_facts(description):
     return {
         'shapes': dict(Counter(fit.shape.kind.name.lower() for fit in description.fits)),
         'excluded': {reason: reasons[reason] for reason in REASONS if reasons[reason]},
-        'guessed': [fit.shape.name for fit in description.fits if fit.source == 'joint'],
+        'guessed': [fit.shape.name for fit in description.fits if fit.source in GUESSES],
         'fits': [{'shape': fit.shape.name, 'kind': fit.shape.kind.name.lower(),
                   'too_fat': fit.too_fat, 'too_thin': fit.too_thin}
                  for fit in sorted(description.fits, key=lambda fit: -fit.too_fat)

@@ -79,7 +79,7 @@ def make_controller(description, parameters, *, floating_base=False):
         grasps=[blocks.make_grasp(name, parameters) for name in parameters['grasps']],
         passive_forces=PassiveForces(model, **of_joints.passive_forces(model, parameters)),
         effort_limits=effort_limits, limits=limits, contact_model=contact_model,
-        distances=make_distances(model, parameters) if limits else None,
+        distances=make_distances(model, parameters, limits),
         gravity_compensation=parameters['gravity_compensation'])
     check_drive_friction(controller, parameters)
     controller.disturbance = DisturbanceObserver(**_disturbance_numbers(parameters))
@@ -117,14 +117,20 @@ def make_limits(model, effort_limits, parameters):
                        **_limit_numbers(parameters))
 
 
-def make_distances(model, parameters):
+def make_distances(model, parameters, limits):
     """
     Return the `DistanceLimits` of the robot's own shapes, or raise the error of their file.
 
-    None without a file and further shapes, which `CollisionObjects` adds.
+    None without a file and further shapes, which `CollisionObjects` adds. Without ``limits`` of
+    joints, None, there are none of distances.
     """
     path = parameters['collision.file']
-    if not (path or parameters['shapes']):
+    if limits is None and path:
+        raise RosInterfaceError(
+            f'collision.file does not go with contact_model {parameters["contact_model"]}: links '
+            'would keep no distances.', parameter='collision.file',
+            cure='Set contact_model to exact, or collision.file to nothing.')
+    if limits is None or not (path or parameters['shapes']):
         return None
     shapes = CollisionDescription.read(path).model(model) if path else CollisionModel(model, ())
     return DistanceLimits(

@@ -148,7 +148,9 @@ class CollisionObjects(Part):
         if not self._base:
             return {}
         silent = [name for name, thing in self._objects.items() if thing.silent]
-        return {'collision objects': str(len(self._objects)),
+        kept = self._values['limits.keep'] if self._values else True
+        return {'distances': 'kept' if kept else 'not kept: limits.keep is false',
+                'collision objects': str(len(self._objects)),
                 'collision objects without messages': listed(silent) if silent else 'none'}
 
     def _model(self, shapes, touching):
