@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 from opspace_control import (
+    CollisionDescription,
+    DistanceLimits,
+    JointLimits,
     OperationalSpaceController,
     PoseTask,
     PostureTask,
@@ -35,12 +38,22 @@ def random_state(model, seed):
     return RobotState(model, 0.5 * random.normal(size=model.nq), random.normal(size=model.nv))
 
 
-@pytest.fixture
-def cycle(model):
-    """Return a function that runs cycles of everything: V_max, feed-forward, limits that cut."""
+@pytest.fixture(params=['cut', 'kept'])
+def cycle(model, request):
+    """
+    Return a function that runs cycles of everything: V_max, feed-forward, limits that cut.
+
+    Or limits and distances that are kept; random postures are beyond some of both.
+    """
+    kept = {}
+    if request.param == 'kept':
+        file = share_directory() / 'urdf' / 'dual_arm.collision.yaml'
+        kept = {'limits': JointLimits(model), 'distances': DistanceLimits(
+            CollisionDescription.read(file).model(model))}
     controller = OperationalSpaceController(
         model, [PoseTask(hand, max_linear_velocity=0.1, max_angular_velocity=0.1)
-                for hand in HANDS], PostureTask(target=np.full(model.nq, 0.2)), effort_limits=20.0)
+                for hand in HANDS], PostureTask(target=np.full(model.nq, 0.2)), effort_limits=20.0,
+        **kept)
     for task in controller.tasks.values():
         task.set_target(np.eye(4), np.full(6, 0.1), np.full(6, 0.1))
     states = [random_state(model, seed) for seed in range(5)]
@@ -53,7 +66,9 @@ def cycle(model):
         return out
 
     assert np.isfinite(run(1)).all()
-    assert controller.limited_joints > 0
+    assert controller.limited_joints > 0 or controller.limit_solutions > 0
+    assert not kept or controller.near_pairs
+    run.kernel = 'limited_cycle' if kept else 'control_cycle'
     return run
 
 
@@ -94,4 +109,4 @@ def test_python_keeps_nothing_and_needs_little(cycle):
 def test_one_cycle_enters_compiled_code_once(entered, cycle):
     entered.clear()
     cycle(2)
-    assert entered == ['control_cycle'] * 10
+    assert entered == [cycle.kernel] * 10

@@ -29,7 +29,7 @@ from opspace_control.collision.urdf_shapes import (
     read_looks,
 )
 from opspace_control.errors import ModelError
-from opspace_control.ros.topics.collision_markers import SHAPES
+from opspace_control.ros.topics.collision_markers import NEAR, SHAPES
 from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES, SLIP
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
@@ -405,23 +405,27 @@ class TestContacts:
             marker.points.append(Point(x=x, y=y, z=z))
         return marker
 
-    def test_forces_cones_slip_and_footholds_come_and_go(self, scene):
+    def test_forces_cones_slip_footholds_and_near_pairs_come_and_go(self, scene):
         contacts, up = Contacts(scene), (0.0, 0.0, 0.5)
         arrow = self.marker(FORCES, Marker.ARROW, (0.0, 0.0, 0.0), up)
         cone = self.marker(CONES, Marker.LINE_LIST, *4 * [(0.0, 0.0, 0.0), up])
         foothold = self.marker(FOOTHOLDS, Marker.SPHERE)
         foothold.pose.position.x = 2.0
         slide = self.marker(SLIP, Marker.ARROW, (1.0, 0.0, 0.0), (1.3, 0.0, 0.0))
-        contacts.update(MarkerArray(markers=[arrow, arrow, cone, slide, foothold]))
+        near = self.marker(
+            NEAR, Marker.LINE_LIST, (0.0, 0.2, 0.0), (0.0, 0.3, 0.0), up, (1.0, 0.0, 0.0))
+        contacts.update(MarkerArray(markers=[arrow, arrow, cone, slide, foothold, near]))
         lines = contacts._lines
-        spaces = FORCES, CONES, SLIP, FOOTHOLDS
-        assert [len(lines[space].points) for space in spaces] == [2, 4, 1, 1]
+        spaces = FORCES, CONES, SLIP, FOOTHOLDS, NEAR
+        assert [len(lines[space].points) for space in spaces] == [2, 4, 1, 1, 2]
+        np.testing.assert_allclose(
+            lines[NEAR].points[0], [[0.0, 0.2, 0.0], [0.0, 0.3, 0.0]], rtol=1e-6)
         np.testing.assert_allclose(lines[FORCES].points[1], [[0.0, 0.0, 0.0], up])
         assert (lines[FORCES].colors == [255, 0, 0]).all()
         assert (lines[FOOTHOLDS].points[0, :, 0] == 2.0).all()
         contacts.update(MarkerArray(markers=[arrow]))
         assert [np.ptp(lines[space].points, axis=1).any(axis=1).sum()
-                for space in spaces] == [1, 0, 0, 0]
+                for space in spaces] == [1, 0, 0, 0, 0]
         contacts.remove()
 
 
