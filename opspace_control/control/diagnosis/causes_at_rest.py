@@ -128,7 +128,7 @@ _BOUNDS = {
 _CURES = {
     'distance': ' Choose a goal that can be reached without them, or take away what is in the way.',
     'acceleration': ' Friction, or a load that the model does not have, takes all of it: raise '
-                    'limits.effort_scale, or set limits.keep to false.'}
+                    'limits.effort_scale, or set limits.keep to false, which ends distances, too.'}
 
 
 def _lost_directions(controller, task):
