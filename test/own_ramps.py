@@ -12,14 +12,26 @@ class Ramps(ramps.Ramps):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._records = ramps.RampData(self.data.state.view(np.recarray), tuple(
-            ramps.RampedMemory(memory.numbers, memory.ramps.view(np.recarray))
-            for memory in self.data.memories))
+        self._state = self.data.state.view(np.recarray)
 
     def start_from_zero(self):
         """Start the ramps that begin at zero; set all other numbers to their targets."""
-        ramps.start_from_zero(self._records)
+        ramps.start_from_zero(ramps.RampData(self._state, tuple(
+            memory._replace(ramps=memory.ramps.view(np.recarray))
+            for memory in self.data.memories)))
 
     def advance(self, dt):
-        """Advance all ramps by ``dt``, s."""
-        ramps.advance_ramps(self._records, dt)
+        """Advance all ramps by ``dt``, s; those that are at their targets take no time."""
+        if not self._state[0].moving:
+            return
+        memories, moving = self.data.memories, []
+        for numbers, all_ramps in memories:
+            now = numbers[all_ramps['place']]
+            moving.append(np.flatnonzero(
+                (now != all_ramps['wanted']) | (now != all_ramps['last'])))
+        parts = [memory.ramps[some].view(np.recarray)
+                 for memory, some in zip(memories, moving, strict=True)]
+        ramps.advance_ramps(ramps.RampData(self._state, tuple(
+            memory._replace(ramps=part) for memory, part in zip(memories, parts, strict=True))), dt)
+        for memory, some, part in zip(memories, moving, parts, strict=True):
+            memory.ramps[some] = part
