@@ -24,14 +24,12 @@ class Ramps(ramps.Ramps):
         """Advance all ramps by ``dt``, s; those that are at their targets take no time."""
         if not self._state[0].moving:
             return
-        memories, moving = self.data.memories, []
-        for numbers, all_ramps in memories:
-            now = numbers[all_ramps['place']]
-            moving.append(np.flatnonzero(
-                (now != all_ramps['wanted']) | (now != all_ramps['last'])))
-        parts = [memory.ramps[some].view(np.recarray)
-                 for memory, some in zip(memories, moving, strict=True)]
+        parts = []
+        for memory in self.data.memories:
+            now = memory.numbers[memory.ramps['place']]
+            some = (now != memory.ramps['wanted']) | (now != memory.ramps['last'])
+            parts.append((memory, some, memory.ramps[some].view(np.recarray)))
         ramps.advance_ramps(ramps.RampData(self._state, tuple(
-            memory._replace(ramps=part) for memory, part in zip(memories, parts, strict=True))), dt)
-        for memory, some, part in zip(memories, moving, parts, strict=True):
+            memory._replace(ramps=part) for memory, _, part in parts)), dt)
+        for memory, some, part in parts:
             memory.ramps[some] = part

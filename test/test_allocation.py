@@ -66,8 +66,10 @@ def cycle(model, request):
         return out
 
     assert np.isfinite(run(1)).all()
-    assert controller.limited_joints > 0 or controller.limit_solutions > 0
-    assert not kept or controller.near_pairs
+    if kept:
+        assert controller.limit_solutions > 0 and controller.near_pairs
+    else:
+        assert controller.limited_joints > 0
     run.kernel = 'limited_cycle' if kept else 'control_cycle'
     return run
 

@@ -195,6 +195,13 @@ def test_a_moving_world_is_evaded_softly_where_shapes_overlap(depth):
     assert least[1] > 120.0 * 0.05
 
 
+def axes_about(direction):
+    """Return axes (3, 3) of which z is along a direction, and x horizontal."""
+    z = np.array(direction) / np.linalg.norm(direction)
+    x = np.cross([0.0, 0.0, 1.0], z) / np.hypot(*z[:2])
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
 def pierced(shape_at):
     """
     Return a dual_arm that is to stay where it is, its state and its pairs, with a shape in it.
@@ -240,11 +247,8 @@ def test_arms_that_a_wall_pierces_come_to_rest(place):
 
 def test_an_arm_rests_whose_shapes_are_to_part_in_opposite_directions():
     """A disc is around the left elbow, whose two shapes have their ways out on either side."""
-    normal = np.array([-0.83, 0.53, 0.17]) / np.linalg.norm([-0.83, 0.53, 0.17])
-    across = np.cross([0.0, 0.0, 1.0], normal) / np.hypot(*normal[:2])
-    axes = np.stack([across, np.cross(normal, across), normal], axis=1)
     controller, state, _ = pierced(lambda _: Shape(
-        'disc', None, 'cylinder', [0.4, 0.1], [0.13, 0.49, 1.28], axes))
+        'disc', None, 'cylinder', [0.4, 0.1], [0.13, 0.49, 1.28], axes_about([-0.83, 0.53, 0.17])))
     efforts = [tau.copy() for _, tau in moved(controller, state, 4000)]
     assert largest_steps(efforts[3500:], controller.model).sum() < 0.05  # 9.9 as hard rows
 
@@ -273,7 +277,8 @@ def test_efforts_do_not_depend_on_which_bounds_were_active(kind, size, place):
     assert most < 1e-9  # 0.1 to 0.4 where rows came when the whole motion passed them
 
 
-def test_ways_to_part_are_soft_for_tasks_from_the_touch_on():
+@pytest.mark.parametrize('gradient', [0.1, 0.3])
+def test_ways_to_part_are_soft_for_tasks_from_the_touch_on(gradient):
     """
     By the same part of their mobility at any depth, and by less up to the margin.
 
@@ -281,7 +286,7 @@ def test_ways_to_part_are_soft_for_tasks_from_the_touch_on():
     """
     softness = []
     for distance in (0.0099, 0.008, 0.005, 0.002, 0.0, -0.02):
-        _, _, controller = turning(0.1, -distance, speed=-0.1)
+        _, _, controller = turning(gradient, -distance, speed=-0.1)
         problem, rows = (getattr(controller._limits.scratch, name)
                          for name in ('problem', 'bound_rows'))
         (w,) = np.flatnonzero(rows.kind[:problem.first_rows[1]] == PARTING)
@@ -297,11 +302,9 @@ def test_a_task_does_not_keep_a_hand_in_what_it_can_leave():
 
     The hand rested 87 mm deep where rows that part were softer for its task.
     """
-    normal = np.array([-0.8347, -0.5272, 0.1592]) / np.linalg.norm([-0.8347, -0.5272, 0.1592])
-    across = np.cross([0.0, 0.0, 1.0], normal) / np.hypot(*normal[:2])
-    axes = np.stack([across, np.cross(normal, across), normal], axis=1)
-    controller, state, collision = pierced(
-        lambda _: Shape('obstacle', None, 'half_space', [], [-0.2098, 0.5088, 1.0841], axes))
+    controller, state, collision = pierced(lambda _: Shape(
+        'obstacle', None, 'half_space', [], [-0.2098, 0.5088, 1.0841],
+        axes_about([-0.8347, -0.5272, 0.1592])))
     assert min(pair.distance for pair in collision.distances(state.q, 0.0)) < -0.35
     *_, (now, _) = moved(controller, state, 6000)
     overlaps = [pair[:2] for pair in collision.distances(now.q, 0.0) if 'obstacle' in pair[:2]]

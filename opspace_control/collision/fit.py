@@ -61,9 +61,10 @@ def fit_shapes(text):
         if not found and link.mass > 0.0:
             carried = [joint.position for joint in described.joints.values()
                        if joint.parent == link.name]
-            found = _along(link.name, carried, TO_JOINT) if carried else _along(
-                link.name, [2.0 * link.center_of_mass], TO_MASS)
-            made = _MADE[found[0].source] if found else 'it has none, and may touch anything'
+            points, source = (carried, TO_JOINT) if carried else (
+                [2.0 * link.center_of_mass], TO_MASS)
+            found = [fit for point in points for fit in _along(link.name, point, source)]
+            made = _MADE[source] if found else 'it has none, and may touch anything'
             doubts.append(f"Link '{link.name}' has no shape that can be read: {made}.")
         fits += [fit._replace(shape=_named(fit.shape, number))
                  for number, fit in enumerate(found, 1)]
@@ -120,15 +121,13 @@ def _samples(mesh):
     return corners[chosen, 0] + a * first[chosen] + b * second[chosen]
 
 
-def _along(link, points, source):
-    """Return the `Fit` of capsules from a link's origin to points (3,), m, that are far from it."""
-    fits = []
-    for point in points:
-        length = float(np.linalg.norm(point))
-        if length >= _SHORTEST:
-            along = point / length
-            axes = np.linalg.qr(np.column_stack([along, np.eye(3)]))[0]
-            rotation = np.column_stack([axes[:, 1], np.cross(along, axes[:, 1]), along])
-            fits.append(Fit(Shape(link, link, Kind.CAPSULE, (_SLENDERNESS * length, length),
-                                  point / 2.0, rotation), source, np.nan, np.nan))
-    return fits
+def _along(link, point, source):
+    """Return the `Fit` of a capsule from a link's origin to a point (3,), m, if that is far."""
+    length = float(np.linalg.norm(point))
+    if length < _SHORTEST:
+        return []
+    along = point / length
+    axes = np.linalg.qr(np.column_stack([along, np.eye(3)]))[0]
+    rotation = np.column_stack([axes[:, 1], np.cross(along, axes[:, 1]), along])
+    return [Fit(Shape(link, link, Kind.CAPSULE, (_SLENDERNESS * length, length), point / 2.0,
+                      rotation), source, np.nan, np.nan)]

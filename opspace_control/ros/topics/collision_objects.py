@@ -148,7 +148,7 @@ class CollisionObjects(Part):
         if not self._base:
             return {}
         silent = [name for name, thing in self._objects.items() if thing.silent]
-        kept = self._values['limits.keep'] if self._values else True
+        kept = self._controller.limits.keep
         return {'distances': 'kept' if kept else 'not kept: limits.keep is false',
                 'collision objects': str(len(self._objects)),
                 'collision objects without messages': listed(silent) if silent else 'none'}
