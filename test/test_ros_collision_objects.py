@@ -20,12 +20,18 @@ from rclpy.parameter import Parameter
 from ros_lockstep import LockStepRobot
 from std_srvs.srv import SetBool
 from test_ros_distances import ARMS, HANDS, described, network  # noqa: F401
-from test_ros_frames import TF_STATIC, pose, tf_message, transforms  # noqa: F401
+from test_ros_frames import TF, TF_STATIC, pose, tf_message, transforms  # noqa: F401
 from visualization_msgs.msg import Marker, MarkerArray
 
-from opspace_control import CollisionModel, Shape
-from opspace_control.ros.middleware.conversions import fill_message, time_message
+from opspace_control import CollisionModel, RosInterfaceError, Shape
+from opspace_control.collision import Kind
+from opspace_control.ros.middleware.conversions import (
+    fill_message,
+    point_message,
+    time_message,
+)
 from opspace_control.ros.topics.collision_markers import SHAPES
+from opspace_control.ros.topics.marker_shapes import shape_of_marker
 from opspace_control.ros.topics.refusals import Refusals
 
 X, DOWN = np.eye(3)[0], -np.eye(3)[2]
@@ -105,18 +111,54 @@ def scene(network, described):  # noqa: F811
     return Scene(network, described)
 
 
-def test_a_ball_that_flies_at_the_hand_is_avoided_until_it_is_gone(scene):
+class Teller:
+    """Tells the node where a ball is, with the stamp of the present state."""
+
+    def __init__(self, scene, kind):
+        self.scene, self.kind, self.markers = scene, kind, 0
+        self.told = scene.network.publisher(kind, '/tf', TF)
+
+    def marker(self, place):
+        self.scene.send(self.scene.marker(place))
+
+    def frame(self, place):
+        moved = np.eye(4)
+        moved[:3, 3] = place
+        message = transforms(self.kind, ball=('base_link', moved))
+        message.transforms[0].header.stamp = self.scene.marker(place).header.stamp
+        self.told.publish(message)
+
+    def locked_marker(self, place):
+        """Send some markers until the frame is known, which the ball then follows."""
+        self.frame(place)
+        if self.markers < 5:
+            marker = self.scene.marker(np.zeros(3), frame_locked=True)
+            marker.header.frame_id = 'ball'
+            self.scene.send(marker)
+            self.markers += 1
+
+    parameter = frame
+
+
+@pytest.mark.parametrize(('source', 'name'), [
+    ('marker', 'thing/0'), ('locked_marker', 'thing/0'), ('parameter', 'ball')])
+def test_a_ball_that_flies_at_the_hand_is_avoided_until_it_is_gone(
+        tf_message, network, described, source, name):  # noqa: F811
+    scene = Scene(network, described, **({
+        'shapes': ['ball'], 'ball.kind': 'sphere', 'ball.size': [0.05], 'ball.frame': 'ball'}
+        if source == 'parameter' else {}))
+    tell = getattr(Teller(scene, tf_message), source)
     home, speed = scene.hand(), 0.3
     scene.robot.run(0.5)
     start, least = scene.robot.physics.time, 1.0
-    while (elapsed := scene.robot.physics.time - start) < 1.0:  # a marker each 20 ms
+    while (elapsed := scene.robot.physics.time - start) < 1.0:  # a message each 20 ms
         place = home + (0.45 - speed * elapsed) * X
-        scene.send(scene.marker(place))
+        tell(place)
         least = min(least, scene.nearest(Shape('ball', None, 'sphere', [0.05], place)))
         scene.robot.run(0.02)
-    # Its markers cease: it goes on for half a second, then it is taken to stay where it is.
+    # Messages cease: it goes on for half a second, then it is taken to stay where it is.
     heard = scene.network.listen(DiagnosticArray, '/diagnostics')
-    assert scene.said("No marker of 'thing/0'")
+    assert scene.said(f"No marker of '{name}'")
     assert scene.robot.physics.time - start == pytest.approx(1.5, abs=0.05)
     ball = Shape('ball', None, 'sphere', [0.05], place - 0.5 * speed * X)
     for _ in range(40):
@@ -124,11 +166,15 @@ def test_a_ball_that_flies_at_the_hand_is_avoided_until_it_is_gone(scene):
         least = min(least, scene.nearest(ball))
     assert least > 0.005
     assert np.linalg.norm(scene.hand() - home) > 0.04
-    assert scene.robot.process.said().count("No marker of 'thing/0'") == 1
+    assert scene.robot.process.said().count(f"No marker of '{name}'") == 1
     scene.network.expect(lambda: any(
-        value.key == 'collision objects without messages' and value.value == "'thing/0'"
+        value.key == 'collision objects without messages' and value.value == f"'{name}'"
         for message in heard for status in message.status for value in status.values))
-    scene.send(Marker(action=Marker.DELETEALL))
+    if source == 'parameter':
+        assert scene.robot.process.said().count('Shapes are not there yet: ') == 1
+        assert scene.set(ball__kind='none') == ''
+    else:
+        scene.send(Marker(action=Marker.DELETEALL))
     scene.robot.run(2.0)
     assert np.linalg.norm(scene.hand() - home) < 2e-3
     scene.robot.check()
@@ -138,13 +184,13 @@ def test_a_marker_that_cannot_be_used_is_named_and_the_others_count(scene):
     home = scene.hand()
     post = Shape('post', None, 'cylinder', [0.05, 1.0], home + 0.25 * X)
     elliptic = scene.marker(home, (0.1, 0.2, 0.1), number=1)
-    arrow = scene.marker(home, kind=Marker.ARROW, number=2)
+    arrow = scene.marker(home, kind=Marker.TEXT_VIEW_FACING, number=2)
     flat = scene.marker(home, (0.1, 0.1, 0.0), Marker.CUBE, number=3)
     lost = scene.marker(home, number=4)
     lost.header.frame_id = 'nowhere'
     scene.send(elliptic, arrow, scene.marker(post.position, (0.1, 0.1, 1.0), Marker.CYLINDER),
                flat, lost)
-    for text in ("'thing/1': The sphere is an ellipsoid", "'thing/2': A marker of type 0",
+    for text in ("'thing/1': The sphere is an ellipsoid", "'thing/2': A marker of type 9",
                  "'thing/3': The scale is 0.1 × 0.1 × 0 m", "'nowhere'"):
         assert scene.said(text), text
     # The post is there: the hand stops before it.
@@ -177,13 +223,13 @@ def test_each_marker_that_is_refused_is_logged_once_for_each_reason(scene):
     def refused(number):
         return scene.robot.process.said().count(f"'thing/{number}': ")
 
-    scene.send(scene.marker(home, kind=Marker.ARROW, number=1))
-    assert scene.said("'thing/1': A marker of type 0")
+    scene.send(scene.marker(home, kind=Marker.POINTS, number=1))
+    assert scene.said("'thing/1': A marker of type 8")
     for _ in range(20):
-        scene.send(scene.marker(home, kind=Marker.ARROW, number=1),
-                   scene.marker(home, kind=Marker.ARROW, number=2))
+        scene.send(scene.marker(home, kind=Marker.POINTS, number=1),
+                   scene.marker(home, kind=Marker.POINTS, number=2))
         scene.robot.run(0.01)
-    assert scene.said("'thing/2': A marker of type 0")
+    assert scene.said("'thing/2': A marker of type 8")
     assert (refused(1), refused(2)) == (1, 1)
     time.sleep(1.0)  # one marker is not logged more often
     scene.send(scene.marker(home, (0.1, 0.2, 0.1), number=1))
@@ -372,7 +418,7 @@ def test_pairs_that_are_too_near_are_named(network, described):  # noqa: F811
     scene = Scene(network, described, shapes=['table'], **{'table.kind': 'none'})
     palm = scene.hand()
     assert scene.set(table__frame='nowhere', table__kind='sphere', table__size=[0.1]).startswith(
-        "shape 'table': The robot has no link 'nowhere'. ")
+        "table.frame: There is no frame 'nowhere': it is not a link of the robot, and TF has not ")
     assert scene.set(table__may_touch=['r_plam'], table__kind='box').startswith(
         "may_touch: there is neither a shape nor a link 'r_plam'. Did you mean 'r_palm'")
     assert scene.set(table__kind='sphere', table__size=[0.1], table__pose=[
@@ -416,18 +462,68 @@ def test_an_object_that_is_locked_to_a_frame_of_tf_moves_with_its_link(
     scene.robot.check()
 
 
-def test_the_frame_of_an_object_is_one_of_tf(tf_message, network, described):  # noqa: F811
+@pytest.mark.parametrize('kind', ['sphere', 'capsule', 'half_space'])
+def test_the_frame_of_an_object_is_one_of_tf(tf_message, network, described, kind):  # noqa: F811
     scene = Scene(network, described)
     home, camera = scene.hand(), pose(1)
     camera[:3, 3] *= 0.1
     scene.tell_frames(transforms(tf_message, camera=('base_link', camera)))
-    ball = Shape('ball', None, 'sphere', [0.1], home + 0.3 * X)
-    marker = scene.marker(np.linalg.inv(camera)[:3] @ [*ball.position, 1.0], 3 * [0.2])
+    place = home + 0.3 * X
+
+    def seen(position):
+        """Return a point in the frame of the camera, (3,), m."""
+        return np.linalg.inv(camera)[:3] @ [*position, 1.0]
+
+    if kind == 'sphere':
+        thing = Shape('thing', None, kind, [0.1], place)
+        marker = scene.marker(seen(place), 3 * [0.2])
+    elif kind == 'capsule':  # along y
+        thing = Shape('thing', None, kind, [0.1, 0.4], place, [[1, 0, 0], [0, 0, 1], [0, -1, 0]])
+        marker = scene.marker(np.zeros(3), [0.2, 0.0, 0.0], Marker.LINE_STRIP, points=[
+            point_message(seen(place + along * np.eye(3)[1])) for along in (-0.2, 0.2)])
+    else:  # a wall 0.2 m ahead of the hand
+        thing = Shape('thing', None, kind, [], home + 0.2 * X, [[0, 0, -1], [0, 1, 0], [1, 0, 0]])
+        marker = scene.marker(np.zeros(3), [0.02, 0.04, 0.0], Marker.ARROW, points=[
+            point_message(seen(home + ahead * X)) for ahead in (0.2, 0.1)])
     marker.header.frame_id = 'camera'
     scene.send_until_known(marker)
     scene.robot.send_goal('left', 'l_hand', [0.3, 0.0, 0.0])
     for _ in range(40):
         scene.robot.run(0.05)
-        assert scene.nearest(ball) > 0.008  # of a margin of 10 mm
-    assert scene.nearest(ball) < 0.012
+        assert scene.nearest(thing) > 0.008  # of a margin of 10 mm
+    assert scene.nearest(thing) < 0.012
     scene.robot.check()
+
+
+@pytest.mark.parametrize(('fields', 'complaint'), [
+    ({'type': Marker.LINE_LIST}, 'The marker has 0 points. Give two; of several lines'),
+    ({'type': Marker.ARROW, 'points': [(0, 0, 0)] * 3}, 'The marker has 3 points. Give two'),
+    ({'type': Marker.LINE_STRIP, 'points': [(1, 2, 3)] * 2}, 'are 0 m apart. Give two that differ'),
+    ({'type': Marker.ARROW, 'points': [(0, 0, 0), (0, 0, np.inf)]}, 'are inf m apart'),
+    ({'type': Marker.LINE_STRIP, 'points': [(0, 0, 0), (0, 0, 1)], 'width': 0.0},
+     'The scale is 0 m. Give the width of the line'),
+])
+def test_lines_and_arrows_without_a_shape_are_refused(fields, complaint):
+    marker = Marker(type=fields['type'],
+                    points=[point_message(point) for point in fields.get('points', ())])
+    marker.scale.x = fields.get('width', 0.1)
+    with pytest.raises(RosInterfaceError, match=complaint):
+        shape_of_marker(marker)
+
+
+def test_an_arrow_without_points_is_along_its_x_axis():
+    marker = Marker(type=Marker.ARROW)
+    fill_message(marker.pose, np.array([1.0, 2.0, 3.0, 0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)]))
+    kind, size, pose = shape_of_marker(marker)
+    assert (kind, size) == (Kind.HALF_SPACE, ())
+    np.testing.assert_allclose(pose[:3, 2:], [[0.0, 1.0], [1.0, 2.0], [0.0, 3.0]], atol=1e-12)
+
+
+def test_a_line_that_points_down_is_a_capsule():
+    marker = Marker(type=Marker.LINE_STRIP, points=[
+        point_message(point) for point in ((0.0, 0.0, 3.0), (0.0, 0.0, 1.0))])
+    marker.scale.x, marker.pose.position.x = 0.2, 1.0
+    kind, size, pose = shape_of_marker(marker)
+    assert (kind, size) == (Kind.CAPSULE, (0.1, 2.0))
+    np.testing.assert_allclose(pose[:3, 2:], [[0.0, 1.0], [0.0, 0.0], [-1.0, 2.0]], atol=1e-12)
+    assert np.linalg.det(pose) == pytest.approx(1.0)

@@ -53,10 +53,11 @@ class Tree:
     available = True
 
     def __init__(self, **parents):
-        self.parents = parents
+        self.parents, self.stamps = parents, {}
 
     def parent(self, frame, oldest):
-        return self.parents.get(frame)
+        above = self.parents.get(frame)
+        return above and (*above, self.stamps.get(frame, 0))
 
 
 @pytest.fixture
@@ -95,6 +96,14 @@ class TestFrames:
             base_link=('floor', pose(1)), floor=('world', pose(2)), table=('floor', pose(3)),
             cup=('table', pose(4))))
         np.testing.assert_allclose(pose(1) @ frames.in_base('cup'), pose(3) @ pose(4), atol=1e-12)
+
+    def test_the_stamp_is_the_newest_of_what_is_between_a_frame_and_the_base(self, cycle):
+        tree = Tree(base_link=('floor', pose(1)), floor=('world', pose(2)),
+                    table=('floor', pose(3)), cup=('table', pose(4)), lens=('l_hand', pose(5)))
+        tree.stamps = {'floor': 9, 'base_link': 2, 'cup': 3, 'lens': 7}
+        frames = Frames(MODEL, cycle, tree)
+        assert [frames.in_base_since(name)[1] for name in (
+            'base_link', 'table', 'cup', 'world', 'lens', 'l_hand')] == [0, 2, 3, 9, 7, 0]
 
     def test_links_with_a_prefix(self, cycle):
         frames = Frames(MODEL, cycle, Tree(camera=('a/l_hand', pose(1))), prefix='a/')

@@ -221,7 +221,7 @@ NODE = (
     changeable('collision.repulsion_influence', 'double', 0.3,
         'Distance from which on this potential is zero.', 'm', 1e-3, 10.0),
     changeable('collision.object_timeout', 'double', 0.5,
-        'Age of the last marker of a moving object on collision_objects at which it is taken to '
+        'Age of the last marker, or transform, of a moving object at which it is taken to '
         'stay where it is, in time of the joint states. Two markers that are not further apart '
         'tell its velocity.', 's', 1e-3, 60.0),
     changeable('safety.state_timeout', 'double', 0.05,

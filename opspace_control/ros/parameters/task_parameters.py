@@ -196,9 +196,9 @@ SHAPE = (
         'Of a box its edges; of a sphere its radius; of a capsule or cylinder its radius and its '
         'length along z, of a capsule that between the centres. A half_space has none.', 'm'),
     changeable('frame', 'string', '',
-        'Link that carries it, such as the hand that holds an object. Empty: that of the payload '
-        'or grasp which has it among its shapes, or else the world, which is the base frame, or '
-        'odom_frame with a floating base.'),
+        'Link that carries it, such as the hand that holds an object, or a frame of TF, which it '
+        'follows. Empty: the link of the payload or grasp which has it among its shapes, or else '
+        'the world, which is the base frame, or odom_frame with a floating base.'),
     changeable('pose', 'double_array', [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
         'Pose of its middle there: x y z and quaternion x y z w.', 'm', length=7),
     changeable('may_touch', 'string_array', [],

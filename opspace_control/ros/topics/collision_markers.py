@@ -7,7 +7,6 @@ from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
 from opspace_control.collision import Kind
-from opspace_control.errors import RosInterfaceError
 from opspace_control.ros.middleware.conversions import fill_message, point_message
 from opspace_control.ros.topics.markers import RED, YELLOW, make_marker
 from opspace_control.spatial.rotations import quaternion_from_matrix
@@ -22,7 +21,6 @@ _HALF, _APART, _NORMAL = 2.0, 0.5, 0.3
 _LINES = [point_message(end) for x in np.arange(-_HALF, _HALF + _APART, _APART) for end in (
     (x, -_HALF, 0.0), (x, _HALF, 0.0), (-_HALF, x, 0.0), (_HALF, x, 0.0))] + [
     point_message(end) for end in ((0.0, 0.0, 0.0), (0.0, 0.0, _NORMAL))]
-_SAME = 1e-6  # relative difference of two diameters
 _BLUISH = ColorRGBA(r=0.5, g=0.6, b=0.9, a=0.35)
 
 
@@ -105,25 +103,3 @@ def _parts(shape):
         if shape.kind != Kind.CYLINDER:
             for end in {-0.5 * length, 0.5 * length}:
                 yield Marker.SPHERE, (wide, wide, wide), end
-
-
-def marker_dimensions(marker):
-    """Return the Kind and the size of a marker, or raise a RosInterfaceError."""
-    x, y, z = marker.scale.x, marker.scale.y, marker.scale.z
-    if not (min(x, y, z) > 0.0 and np.isfinite([x, y, z]).all()):
-        raise RosInterfaceError(f'The scale is {x:g} × {y:g} × {z:g} m.',
-                                cure='Give three positive numbers.')
-    if marker.type == Marker.CUBE:
-        return Kind.BOX, (x, y, z)
-    if marker.type == Marker.CYLINDER:
-        if abs(x - y) > _SAME * abs(x):
-            raise RosInterfaceError(f'The cylinder is elliptic: {x:g} × {y:g} m.',
-                                    cure='Give the same scale along x and y.')
-        return Kind.CYLINDER, (0.5 * x, z)
-    if marker.type == Marker.SPHERE:
-        if max(abs(x - y), abs(x - z)) > _SAME * abs(x):
-            raise RosInterfaceError(f'The sphere is an ellipsoid: {x:g} × {y:g} × {z:g} m.',
-                                    cure='Give the same scale along x, y and z.')
-        return Kind.SPHERE, (0.5 * x,)
-    raise RosInterfaceError(f'A marker of type {marker.type} is no shape.',
-                            cure='Send CUBE, SPHERE or CYLINDER.')

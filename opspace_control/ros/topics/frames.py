@@ -10,7 +10,12 @@ from rclpy.serialization import deserialize_message
 
 from opspace_control.errors import RosInterfaceError
 from opspace_control.model.topology import nearest
-from opspace_control.ros.middleware.conversions import TFMessage, matrix_from_pose, numbers_of
+from opspace_control.ros.middleware.conversions import (
+    TFMessage,
+    matrix_from_pose,
+    nanoseconds,
+    numbers_of,
+)
 from opspace_control.ros.middleware.endpoints import TF, TF_STATIC
 
 _CAPACITY = 2000  # messages of /tf that are kept: seconds of them at any usual rate
@@ -34,15 +39,16 @@ class Transforms:
         self._heard = deque(maxlen=_CAPACITY)  # [steady time, message as bytes or as a dict]
         if self.available:
             endpoints.listen(TFMessage, '/tf_static', lambda message: self._static.update(
-                _by_child(message)), TF_STATIC)
+                _by_child(message, moves=False)), TF_STATIC)
             endpoints.listen(TFMessage, '/tf', lambda data: self._heard.append(
                 [time.perf_counter(), data]), TF, raw=True)
 
     def parent(self, frame, oldest):
         """
-        Return the name of a frame's parent and the transform (4, 4) to it, or None.
+        Return the name of a frame's parent, the transform (4, 4) to it and its stamp, ns, or None.
 
-        A transform that moves counts up to the age ``oldest``, s, since it was received.
+        A transform that moves counts up to the age ``oldest``, s, since it was received. The stamp
+        of one that does not is 0.
         """
         if frame in self._static:
             return self._static[frame]
@@ -55,21 +61,23 @@ class Transforms:
             if isinstance(message, bytes):
                 if name not in message:
                     continue
-                message = entry[1] = _by_child(deserialize_message(message, TFMessage))
+                message = entry[1] = _by_child(
+                    deserialize_message(message, TFMessage), moves=True)
             if frame in message:
                 return message[frame]
         return None
 
 
-def _by_child(message):
-    """Return child -> (parent, transform) of a TFMessage, without what is not a transform."""
+def _by_child(message, *, moves):
+    """Return child -> (parent, transform, stamp) of a TFMessage, without what is no transform."""
     transforms = {}
     for stamped in message.transforms:
         numbers = numbers_of(stamped.transform)
         if np.isfinite(numbers).all() and numbers[3:].any():
             numbers[3:] /= np.linalg.norm(numbers[3:])
             transforms[stamped.child_frame_id.lstrip('/')] = (
-                stamped.header.frame_id.lstrip('/'), matrix_from_pose(numbers))
+                stamped.header.frame_id.lstrip('/'), matrix_from_pose(numbers),
+                nanoseconds(stamped.header.stamp) if moves else 0)
     return transforms
 
 
@@ -92,6 +100,7 @@ class Frames:
         self.base = world if model.floating_base else self.named(model.root_link)
         # The root link of a floating base is a link like any other.
         self._here = {'', self.base} | (set() if model.floating_base else {model.root_link})
+        self._own = self._links.keys() | self._here  # TF is not asked what these are on
         self.timeout = 1.0
 
     def named(self, link):
@@ -114,8 +123,9 @@ class Frames:
         the base frame, and for frames that no link carries.
         """
         frame = frame.lstrip('/')
-        top, transform = (frame, np.eye(4)) if frame in self._here else (
-            self._ancestors(frame, self._links)[-1])
+        if frame in self._here:
+            return None, np.eye(4)
+        top, transform, _ = self._ancestors(frame, self._own)[-1]
         return None if top in self._here else self._links.get(top), transform
 
     def in_base(self, frame):
@@ -125,34 +135,49 @@ class Frames:
         The name is that of a message header; empty is the base frame. A frame that is unknown to
         the robot and to TF is a RosInterfaceError.
         """
+        return self.in_base_since(frame)[0]
+
+    def in_base_since(self, frame):
+        """
+        Return the present pose (4, 4) of a frame in the base frame, and its newest stamp in TF, ns.
+
+        The stamp is 0 where no transform of TF moves the frame; raises as `in_base`.
+        """
         frame = frame.lstrip('/')
-        if frame in self._here:
-            return np.eye(4)
-        chain = self._ancestors(frame, self._links)
-        top, transform = chain[-1]
+        chain = self._ancestors(frame, self._own)
+        top, transform, stamp = chain[-1]
+        if top in self._here:
+            return transform, stamp
         if top in self._links:
             link = self._links[top]
             if not self._cycle.known:
                 raise RosInterfaceError(
                     f"The pose of '{link}' is unknown before the first joint state.",
                     cure='Send it again when joint states arrive.', frame=link)
-            return self._model.forward_kinematics(self._cycle.state, [link])[link] @ transform
+            link_pose = self._model.forward_kinematics(self._cycle.state, [link])[link]
+            return link_pose @ transform, stamp
         # Not on the robot: look for a common ancestor of this frame and of the base.
-        there = dict(chain)
-        for name, base in self._ancestors(self.base):
-            if name in there:
-                return np.linalg.inv(base) @ there[name]
-        raise self._unknown(frame, top)
+        there = {name: (transform, stamp) for name, transform, stamp in chain}
+        common, base, newest = self._ancestors(self.base, there)[-1]
+        if common not in there:
+            raise self._unknown(frame, top)
+        transform, stamp = there[common]
+        return np.linalg.inv(base) @ transform, max(newest, stamp)
 
-    def _ancestors(self, frame, until=()):
-        """Return a frame and its ancestors, up to one of ``until``, with its pose in each."""
-        chain = [(frame, np.eye(4))]
+    def _ancestors(self, frame, until):
+        """
+        Return a frame and its ancestors, up to one of ``until``.
+
+        Each is a name, the frame's pose (4, 4) in it, and the newest stamp on the way to it, ns.
+        """
+        chain = [(frame, np.eye(4), 0)]
         while chain[-1][0] not in until and len(chain) < _LONGEST_CHAIN:
-            name, transform = chain[-1]
+            name, transform, newest = chain[-1]
             above = self._transforms.parent(name, self.timeout)
             if above is None:
                 break
-            chain.append((above[0], above[1] @ transform))
+            parent, step, stamp = above
+            chain.append((parent, step @ transform, max(stamp, newest)))
         return chain
 
     def _unknown(self, frame, top):

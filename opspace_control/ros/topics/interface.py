@@ -19,6 +19,7 @@ from opspace_control.ros.topics.frames import Frames, Transforms
 from opspace_control.ros.topics.goals import Goals
 from opspace_control.ros.topics.grasps import Grasps
 from opspace_control.ros.topics.legs import Legs
+from opspace_control.ros.topics.near_pairs_log import NearPairsLog
 from opspace_control.ros.topics.plans import Plans
 from opspace_control.ros.topics.sensors import Sensors
 
@@ -47,6 +48,7 @@ class Interface(Part):
         self._schedule = ContactSchedule(self._goals, self._legs, *common)
         ContactBounds(self._frames, self._legs, *common)
         self.collision = CollisionObjects(self._frames, *common)
+        NearPairsLog(*common)
         self._grasps.put_objects = self.collision.put_grasped
         self._unreached = UnreachedGoals(*common)
         Diagnostics(*common).facts.extend(
