@@ -137,5 +137,6 @@ def test_contacts_of_large_inertia_come_without_limits():
     apply_gains(made, values, set(values))
     with pytest.raises(OpspaceError, match=r'contact_model'):
         change_limits(None, values | {'limits.keep': True})
-    with pytest.raises(OpspaceError, match=r'collision.file does not go with contact_model'):
-        make_controller(ROBOT, values | {'collision.file': 'shapes.yaml'})
+    for name, value in (('collision.file', 'shapes.yaml'), ('shapes', ['table'])):
+        with pytest.raises(OpspaceError, match=f'{name} does not go with contact_model'):
+            make_controller(ROBOT, values | {name: value})

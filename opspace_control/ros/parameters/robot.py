@@ -122,16 +122,17 @@ def make_distances(model, parameters, limits):
     Return the `DistanceLimits` of the robot's own shapes, or raise the error of their file.
 
     None without a file and further shapes, which `CollisionObjects` adds. Without ``limits`` of
-    joints, None, there are none of distances.
+    joints, None, none can be kept: a RosInterfaceError says so.
     """
     path = parameters['collision.file']
-    if limits is None and path:
-        raise RosInterfaceError(
-            f'collision.file does not go with contact_model {parameters["contact_model"]}: links '
-            'would keep no distances.', parameter='collision.file',
-            cure='Set contact_model to exact, or collision.file to nothing.')
-    if limits is None or not (path or parameters['shapes']):
+    given = 'collision.file' if path else 'shapes' if parameters['shapes'] else ''
+    if not given:
         return None
+    if limits is None:
+        raise RosInterfaceError(
+            f'{given} does not go with contact_model {parameters["contact_model"]}: links would '
+            'keep no distances.', parameter=given,
+            cure=f'Set contact_model to exact, or {given} to nothing.')
     shapes = CollisionDescription.read(path).model(model) if path else CollisionModel(model, ())
     return DistanceLimits(
         shapes, further=parameters['plugin.shapes'] if parameters['route'] == 'plugin' else 0,

@@ -157,18 +157,15 @@ class CollisionObjects(Part):
                 'shapes without a frame': listed(sorted(lost)) if lost else 'none'}
 
     def _model(self, described):
-        """Return the CollisionModel of all shapes, or raise an OpspaceError."""
+        """Return the CollisionModel of all shapes, None without distances, or raise."""
+        if not self._base:
+            return None
         markers = self._markers()
         shapes = [*described.shapes, *(
             thing.shape for name, thing in self._objects.items()
             if name in described.followers or name in markers)]
         names = [shape.name for shape in described.shapes] + list(described.followers)
         self._check_capacity(len(names), len(markers))
-        if not self._base:
-            if names:
-                raise RosInterfaceError('shapes: the controller keeps no distances.',
-                                        cure='Set limits.keep and contact_model exact.')
-            return None
         for name in names:
             if name in self._base.names:
                 raise RosInterfaceError(
@@ -200,7 +197,7 @@ class CollisionObjects(Part):
         if objects > _MOST_OBJECTS:
             raise RosInterfaceError(f'There are {_MOST_OBJECTS} objects, as many as can be.',
                                     cure='Send fewer, larger ones, or delete some.')
-        most = self._controller.shape_capacity - len(self._base.names) if self._base else 0
+        most = self._controller.shape_capacity - len(self._base.names)
         if self._cycle.is_fixed and shapes + objects > most:
             raise RosInterfaceError(
                 f'The plug-in has room for {most} shapes beside those of collision.file.',
