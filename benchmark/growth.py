@@ -11,7 +11,7 @@ from pinocchio_peer import PinocchioEngine
 from timing import interleave
 
 from opspace_control import RobotModel, RobotState
-from opspace_control.dynamics.data import NODE_STATE, make_points, moment_nodes, nan_filled
+from opspace_control.dynamics.data import NODE_STATE, moment_nodes, nan_filled, points_on
 from opspace_control.dynamics.hybrid_dynamics import responding_nodes, solve_hybrid
 
 _JOINTS = (25, 50, 100, 200, 400)
@@ -69,7 +69,7 @@ def _hybrid_arguments(joints, passive):
     model = RobotModel.from_urdf(chain(joints), passive_joints=names)
     state = RobotState(model, np.full(model.nq, 0.5), np.full(model.nv, 0.1))
     nodes = moment_nodes(model)
-    return (nodes, responding_nodes(nodes), state.q, state.v, make_points(model, ())[0],
+    return (nodes, responding_nodes(nodes), state.q, state.v, points_on(model, ()),
             np.empty((0, 6)), np.array([0.0, 0.0, -9.81]), nan_filled(nodes.size, NODE_STATE),
             np.zeros(model.nv), np.zeros(model.nv))
 

@@ -50,6 +50,22 @@ def test_shapes_move_with_their_links(robot, seed):
             atol=1e-12)
 
 
+def test_a_search_does_not_depend_on_the_searches_before(robot):
+    """Arrays of a search are used again, at other positions, and to other distances."""
+    shapes = [*on_hands(), Shape('torso', 'torso', 'box', [0.3, 0.4, 0.5]),
+              Shape('post', None, 'cylinder', [0.1, 2.0], (0.5, 0.1, 0.0))]
+    model, found = CollisionModel(robot, shapes), 0
+    for seed in range(20):
+        q, influence = random_position(robot, seed), (np.inf, 0.3, 0.8)[seed % 3]
+        now, fresh = model.distances(q, influence), CollisionModel(robot, shapes).distances(
+            q, influence)
+        assert [pair[:3] for pair in now] == [pair[:3] for pair in fresh]
+        for first, second in zip(now, fresh, strict=True):
+            np.testing.assert_array_equal(first[3:], second[3:])
+        found += len(now)
+    assert 40 < found < 20 * len(model.pairs)
+
+
 def test_rate_of_the_distance_is_that_of_the_points(robot):
     model = CollisionModel(robot, on_hands())
     q, v = random_position(robot, 5), np.random.default_rng(6).normal(size=robot.nv)

@@ -76,7 +76,7 @@ def make_collision(shapes, pairs, capacity, influence, zone=0.0, counted=np.inf,
         np.zeros(len(parts[2]) + extra[2], int), np.zeros((2, capacity), NEAR_PAIR),
         np.zeros(2, int),
         *np.array([zone, counted, np.inf]).reshape(3, 1).copy())
-    change_shapes(collision, shapes, pairs)
+    _put(collision, parts)
     set_influence(collision, influence)
     return collision
 
@@ -87,15 +87,20 @@ def change_shapes(collision, shapes, pairs):
 
     Returns False, and changes nothing, if there is no room for them. The influence is to be set.
     """
-    arrays, parts = collision[1:6], _records(shapes, pairs)
-    if any(len(part) > len(array) for array, part in zip(arrays, parts, strict=True)):
+    parts = _records(shapes, pairs)
+    if any(len(part) > len(array) for array, part in zip(collision[1:6], parts, strict=True)):
         return False
-    for array, part in zip(arrays, parts, strict=True):
+    _put(collision, parts)
+    return True
+
+
+def _put(collision, parts):
+    """Put the records of `_records` into a `CollisionData` that has room for them."""
+    for array, part in zip(collision[1:6], parts, strict=True):
         array[:len(part)] = part
     collision.counts[0] = *map(len, (*parts[:2], *parts[3:])), collision.counts['revision'][0] + 1
     collision.count[0] = 0
     forget_distances(collision)
-    return True
 
 
 def _records(shapes, pairs):
@@ -107,10 +112,12 @@ def _records(shapes, pairs):
 
 def set_influence(collision, influence):
     """Set the distance up to which pairs are near, m: one number, or (p,)."""
-    counts = collision.counts[0]
-    collision.pairs['influence'][:counts['pairs']] = influence
-    for pair in collision.body_pairs[:counts['body_pairs']]:
-        pair['influence'] = collision.pairs['influence'][slice(*pair['pairs'])].max()
+    counts, influences = collision.counts[0], collision.pairs['influence']
+    influences[:counts['pairs']] = influence
+    if counts['pairs'] > 0:
+        of_bodies = collision.body_pairs[:counts['body_pairs']]
+        of_bodies['influence'] = np.maximum.reduceat(
+            influences[:counts['pairs']], of_bodies['pairs'][:, 0])
 
 
 def forget_distances(collision):

@@ -15,9 +15,9 @@ from opspace_control.dynamics.data import (
     find_supports,
     make_center_point,
     make_joint_points,
-    make_points,
     nan_filled,
     nodes_in_inertia,
+    points_on,
 )
 from opspace_control.dynamics.robot_model import RobotModel
 from opspace_control.dynamics.trunks import plan_propagation
@@ -111,8 +111,8 @@ def make_stack(model, constraints, tasks):
     Raises a ModelError for an unknown frame or joint, and a TaskError for a joint without a
     coordinate of its own.
     """
-    parts = [make_points(model, [item.frame for item in constraints],
-                         [item.other for item in constraints])[0]]
+    parts = [points_on(model, [item.frame for item in constraints],
+                       [item.other for item in constraints])]
     parts[0]['record'] = np.arange(len(constraints))
     for frame, constraint in zip(parts[0]['frame'], constraints, strict=True):
         frame['position'] += frame['rotation'] @ constraint.place
@@ -122,7 +122,7 @@ def make_stack(model, constraints, tasks):
         points = (make_joint_points(model.nodes, joint_dofs(task, model)) if in_group
                   else make_center_point(model, task.frame or None)
                   if isinstance(task, CenterOfMassTask)
-                  else make_points(model, [task.frame], [task.reference])[0])
+                  else points_on(model, [task.frame], [task.reference]))
         if not in_group and task.unattached:
             points['frame']['node'] = WORLD
         points['record'] = counts[in_group] + np.arange(points.size)

@@ -156,22 +156,31 @@ def new_points(count):
     return points
 
 
-def make_points(tree, frames, references=None):
+def make_points(tree, frames):
     """
-    Return the POINT records (m,) of the named frames, and which nodes support which, (n, m) int.
+    Return `points_on` frames, and which nodes support which point, (n, m) int.
 
-    ``references`` has the reference frame of each, None for the base (a floating base: the world).
     The support is not zero where the node's joint moves the point: OWN on the path from its own
     link to the root (with SEEN if it has another link), OTHER on that from the other link, UNIT for
     the joints of its group.
     """
+    points = points_on(tree, frames)
+    return points, find_supports(tree.nodes, points)
+
+
+def points_on(tree, frames, references=()):
+    """
+    Return the POINT records (m,) of the named frames.
+
+    ``references`` has the reference frame of each, None for the base (a floating base: the world).
+    """
     points = new_points(len(frames))
     for e, name in enumerate(frames):
         points['frame'][e] = tree.frames[tree.frame_index(name)]
-    for e, name in enumerate(references or ()):
+    for e, name in enumerate(references):
         if name is not None:
             points['other'][e] = tree.frames[tree.frame_index(name)]
-    return points, find_supports(tree.nodes, points)
+    return points
 
 
 def find_supports(nodes, points):
@@ -198,7 +207,7 @@ def find_supports(nodes, points):
 
 def make_center_point(tree, frame=None):
     """Return the POINT record, in an array of one, of a robot's or a subtree's centre of mass."""
-    points, _ = make_points(tree, [frame or tree.root_link])
+    points = points_on(tree, [frame or tree.root_link])
     points['whole'] = 1
     if frame is None:
         points['frame']['node'] = WORLD

@@ -13,7 +13,7 @@ import numpy as np
 
 from opspace_control.compiled import inlined, kernel
 from opspace_control.dynamics.articulated_body import set_inertia
-from opspace_control.dynamics.data import make_points, nan_filled
+from opspace_control.dynamics.data import nan_filled, points_on
 from opspace_control.dynamics.hybrid_dynamics import (
     add_inertial_force,
     eliminate_passive,
@@ -107,7 +107,7 @@ class HybridInertia(NamedTuple):
 def hybrid_inertia(model, state):
     """Return the `HybridInertia` of [JR94] (4.5), (4.13), by recursion in O(n nv)."""
     free = ~model.locked
-    S = unit_inputs(model, state, make_points(model, ())[0], free)[0]
+    S = unit_inputs(model, state, points_on(model, ()), free)[0]
     active = model.active[free]
     return HybridInertia(S[model.active][:, active], S[model.active][:, ~active],
                          S[model.passive][:, ~active])
@@ -123,7 +123,7 @@ def generalized_jacobian(model, state, frames):
     """
     if not model.passive.any():
         return model.jacobian(state, frames)[:, model.active]
-    return unit_inputs(model, state, make_points(model, names(frames))[0], model.active)[1]
+    return unit_inputs(model, state, points_on(model, names(frames)), model.active)[1]
 
 
 def disturbance_jacobian(model, state):
@@ -133,7 +133,7 @@ def disturbance_jacobian(model, state):
     ``J_D = −S_apᵀ = −A_pp⁻¹ A_pa``: a row for each dof of ``model.passive``, a column for each of
     ``model.active``, both in the order of ``dof_names``.
     """
-    return unit_inputs(model, state, make_points(model, ())[0], model.active)[0][model.passive]
+    return unit_inputs(model, state, points_on(model, ()), model.active)[0][model.passive]
 
 
 def unit_inputs(model, state, points, dofs):

@@ -17,7 +17,7 @@ import numpy as np
 from opspace_control.checks import checked
 from opspace_control.compiled import inlined, kernel, rare
 from opspace_control.dynamics.articulated_body import joint_inertia, propagate_inertia, set_inertia
-from opspace_control.dynamics.data import NODE_STATE, make_points, nan_filled
+from opspace_control.dynamics.data import NODE_STATE, nan_filled, points_on
 from opspace_control.dynamics.kinematics import move_node, place_node, place_point, weigh_node
 from opspace_control.dynamics.preparation import GRAVITY, joint_vector, prepared
 from opspace_control.errors import StateError
@@ -286,7 +286,7 @@ def hybrid_motion(model, nodes, state, a, torque, external=(), gravity=GRAVITY):
     ``a`` is read at active joints and is zero at others, ``torque`` is read at passive joints;
     ``external`` has pairs of a frame name and the wrench (6,) on it.
     """
-    points, _ = make_points(model, [frame for frame, _ in external])
+    points = points_on(model, [frame for frame, _ in external])
     exerted = -np.array([wrench for _, wrench in external]).reshape(-1, 6)
     a, tau = a.copy(), torque.copy()
     # A writable copy of gravity, as in the control cycle: a read-only array is another type, for

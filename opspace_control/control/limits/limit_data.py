@@ -120,9 +120,8 @@ class LimitData:
     def near_pairs(self, q):
         """Return the `Separation` of each pair that is near at positions q (nq,), a tuple."""
         distances = self.distances
-        data = distances.collision.data(len(distances.pairs), distances.furthest)
-        data.shapes[:] = self.collision.shapes[:data.shapes.size]
-        return tuple(distances.collision.separations_at(q, data))
+        return tuple(distances.collision.distances(
+            q, distances.furthest, self.collision.shapes))
 
     def urgent_pairs(self):
         """Return the `Separation` of each pair that had a bound at the last cycle, a tuple."""
