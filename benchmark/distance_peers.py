@@ -4,19 +4,25 @@
 Distances of links beside those of placo and OSCBF: two hands at random goals, MuJoCo as judge.
 
 `python benchmark/distance_peers.py` prints a table; `--write` puts it in
-doc/measurements/distances.md. placo brings a Pinocchio of its own, and frax its JAX, so they need
-an environment of their own: `pip install placo frax cbfpy elastiqp[jax] mujoco pyyaml`, with this
-package on the path. The program names the peers that are not installed.
+doc/measurements/distances.md. Robots, shapes and goals are those of `kept_distances.py`; OSCBF has
+spheres for dual_arm alone. Times are those of the processor, with all threads of the program, so
+that what else runs counts less. placo brings a Pinocchio of its own, and frax its JAX, so they need
+an environment of their own, with this package on the path; the program names the peers that are not
+installed, and how to install them.
 """
 
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from importlib import import_module
+from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 from figures import put_into
-from hand_goals import KP, MARGIN, PERIOD, POSTURE_KP, SPEED, TURNING, Hands
+from hand_goals import KP, MARGIN, PERIOD, POSTURE_KP, SPEED, TURNING, Hands, robots
 
 from opspace_control import (
     DistanceLimits,
@@ -26,12 +32,13 @@ from opspace_control import (
     PostureTask,
     RobotState,
 )
-from opspace_control.cli.robots import demo_robot
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.simulation.distance_judge import DistanceJudge
 from opspace_control.spatial.rotations import vector_from_matrix
 
 GOALS, SECONDS = 20, 6.0
+FEWER = {'Talos': 10, 'TIAGo dual': 5}  # goals of robots that take placo long
+FULL = 'dual_arm'  # the robot of OSCBF's spheres, and of placo's own weight of efforts
 REACHED, NEARLY = (1e-3, 1e-2), (1e-2, 1e-1)  # m and rad
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'distances.md'
 
@@ -52,33 +59,40 @@ class Ours:
 
     def torque(self, state):
         """Return efforts (nv,) and how long they took, s."""
-        begun = time.perf_counter()
+        begun = time.process_time()
         effort = self._controller.compute_torque(state, dt=PERIOD)
-        return effort, time.perf_counter() - begun
+        return effort, time.process_time() - begun
 
 
-def contenders(hands):
-    """Return what makes controllers of goals, by name, and the names of what is not installed."""
-    made, missing = {'opspace_control': partial(Ours, hands)}, []
-    try:
-        from placo_peer import Placo
-        made['placo'] = partial(Placo, hands)
-    except ImportError as error:
-        missing.append(error.name)
-    try:
-        from oscbf_peer import Oscbf
+def peers():
+    """Return what makes contenders of `Hands`, by peer, and the names of what is not installed."""
+    found, missing = {}, []
+    for module, name in (('placo_peer', 'Placo'), ('oscbf_peer', 'Oscbf')):
+        try:
+            found[name] = getattr(import_module(module), name)
+        except ImportError as error:
+            missing.append(error.name)
+    return found, missing
+
+
+def contenders(hands, found):
+    """Return what makes controllers of goals, by name, of these peers and ours."""
+    made = {'opspace_control': partial(Ours, hands)}
+    if 'Placo' in found:
+        made['placo'] = partial(found['Placo'], hands)
+        if hands.robot.name == FULL:
+            made['placo, efforts weigh 1e-3'] = partial(found['Placo'], hands, effort_weight=1e-3)
+    if 'Oscbf' in found and hands.robot.name == FULL:
         for joints_between in (3, 2):
-            oscbf = Oscbf(hands, joints_between)
+            oscbf = found['Oscbf'](hands, joints_between)
             made[f'OSCBF, {oscbf.pairs} pairs of spheres'] = oscbf.seek
-    except ImportError as error:
-        missing.append(error.name)
-    return made, missing
+    return made
 
 
 def seek(make, hands, goals):
     """Return the farther hand's error, m and rad, least distance, m, cycles lost, times (k,), s."""
-    model, text = hands.model, hands.robot.path().read_text()
-    simulated = SimulatedRobot(text, joint_friction=False)
+    model, text = hands.model, hands.robot.path.read_text()
+    simulated = SimulatedRobot(text, joint_friction=False, locked_joints=hands.robot.braked)
     simulated.reset(positions=hands.robot.start)
     dofs = [model.dof_index(name) for name in simulated.joint_names]
     q, v = hands.q.copy(), np.zeros(model.nv)
@@ -101,35 +115,47 @@ def seek(make, hands, goals):
     return error, least, lost, np.array(times)
 
 
+def measured(robot):
+    """Return (name of the robot, contender, list of `seek`) of each contender."""
+    hands = Hands(robot)
+    made = contenders(hands, peers()[0])
+    outcomes = {name: [] for name in made}
+    for goals in hands.random_goals(FEWER.get(robot.name, GOALS)):
+        for name, make in made.items():
+            outcomes[name].append(seek(make, hands, goals))
+            print(robot.name, name, *outcomes[name][-1][:3], file=sys.stderr, flush=True)
+    return [(robot.name, name, found) for name, found in outcomes.items()]
+
+
 def table(results):
-    """Return a table of results by name, each a list of `seek`, in Markdown."""
-    rows = [f'{GOALS} goals of dual_arm, {SECONDS:g} s each, seed 0; the margin is '
-            f'{1e3 * MARGIN:g} mm:', '',
-            '| | within 1 mm and 0.01 rad | within 10 mm and 0.1 rad | least distance, mm '
-            '| cycles without a solution | cycle, µs, median |', '|---' + '|---:' * 5 + '|']
-    for name, found in results.items():
+    """Return a table of (robot, contender, list of `seek`) in Markdown."""
+    rows = [f'{SECONDS:g} s for each goal, seed 0; the margin is {1e3 * MARGIN:g} mm:', '',
+            '| | | goals | within 1 mm and 0.01 rad | within 10 mm and 0.1 rad '
+            '| least distance, mm | cycles without a solution | cycle, µs, median '
+            '| its 99th percentile |', '|---|---' + '|---:' * 7 + '|']
+    for robot, name, found in results:
         errors, least, lost, times = zip(*found, strict=True)
-        rows.append(f'| {name} | ' + ' | '.join(
-            str(sum(bool((error < most).all()) for error in errors)) for most in (REACHED, NEARLY)
-            ) + f' | {1e3 * min(least):.2f} | {sum(lost)} '
-            f'| {1e6 * np.median(np.concatenate(times)):.0f} |')
+        reached = [sum(bool((error < most).all()) for error in errors)
+                   for most in (REACHED, NEARLY)]
+        median, high = 1e6 * np.percentile(np.concatenate(times), (50.0, 99.0))
+        cells = (robot, name, len(found), *reached, f'{1e3 * min(least):.2f}', sum(lost),
+                 f'{median:.0f}', f'{high:.0f}')
+        rows.append('| ' + ' | '.join(map(str, cells)) + ' |')
     return '\n'.join(rows)
 
 
 def main():
     """Print the table, and write it where it belongs if asked to."""
-    hands = Hands(demo_robot('dual_arm'))
-    made, missing = contenders(hands)
+    found, missing = peers()
     for name in missing:
-        print(f'{name} is not installed, so its row is missing. In an environment of its own: '
-              'pip install placo frax cbfpy elastiqp[jax] mujoco pyyaml.')
-    if len(made) == 1:
+        print(f'{name} is not installed, so its rows are missing. In an environment of its own: '
+              'pip install placo frax cbfpy elastiqp[jax] mujoco pyyaml pin example-robot-data '
+              'trimesh scipy.')
+    if not found:
         return
-    results = {name: [] for name in made}
-    for goals in hands.random_goals(GOALS):
-        for name, make in made.items():
-            results[name].append(seek(make, hands, goals))
-            print(name, *results[name][-1][:3], file=sys.stderr, flush=True)
+    # Processes of their own, since JAX cannot be forked.
+    with ProcessPoolExecutor(mp_context=get_context('spawn')) as pool:
+        results = list(chain.from_iterable(pool.map(measured, robots())))
     text = table(results)
     print(text)
     if '--write' in sys.argv[1:]:

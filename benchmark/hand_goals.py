@@ -1,11 +1,16 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Random goals of two hands, and what is the same for all controllers that seek them."""
+"""Random goals of two hands of robots, and what is the same for all that seek them."""
+
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+from limits import ROBOTS as ARMS
+from postures import ranges
 
-from opspace_control import CollisionModel, RobotModel, RobotState
-from opspace_control.control.planning.postures import named_posture
+from opspace_control import CollisionDescription, CollisionModel, RobotModel, RobotState
+from opspace_control.cli.robots import demo_robot
 from opspace_control.spatial.rotations import matrix_from_vector, vector_from_matrix
 
 PART = 0.8                     # of the ranges of joints, for goals
@@ -13,6 +18,56 @@ SPEED, TURNING = 0.5, 1.5      # m/s and rad/s, of hands
 MARGIN = 0.01                  # m
 KP, POSTURE_KP = 100.0, 25.0   # 1/s²
 PERIOD = 1e-3                  # s
+_G1 = next(robot for robot in ARMS if 'G1' in robot.name)
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A robot: its file, two hands, where it starts, what is braked, shapes and their pairs."""
+
+    name: str
+    path: Path
+    hands: tuple
+    start: dict
+    braked: tuple
+    shapes: tuple
+    pairs: tuple
+
+
+def robot_of(name, path, hands, start, braked):
+    """Return a robot with the pairs of its shapes that move and are further than the margin."""
+    model = RobotModel.from_urdf_file(path, locked_joints=braked)
+    collision = CollisionDescription.from_urdf_file(path).model(model)
+    q = posture_of(model, start)
+    collision = collision.without_still_pairs()
+    near = {found[:2] for found in collision.distances(q, MARGIN)}
+    return Robot(name, path, hands, start, braked, collision.shapes,
+                 tuple(pair for pair in collision.pairs if pair not in near))
+
+
+def posture_of(model, start):
+    """Return positions q with some joints, rad or m, the others at zero or the nearest limit."""
+    q = model.neutral()
+    q[model.q_index] = np.clip(0.0, model.lower_position_limits, model.upper_position_limits)
+    for name, value in start.items():
+        q[model.q_index[model.dof_index(name)]] = value
+    return q
+
+
+def demo(name, words):
+    """Return a demo robot by its name, and in words."""
+    robot = demo_robot(name)
+    return robot_of(words, robot.path(), robot.hands, robot.start, robot.braked())
+
+
+def robots():
+    """Return what is sent to random goals."""
+    joints = RobotModel.from_urdf_file(_G1.path).dof_names
+    start = {**_G1.posture, 'left_shoulder_roll_joint': 0.4, 'right_shoulder_roll_joint': -0.4}
+    return (demo('dual_arm', 'dual_arm'), demo('talos', 'Talos'),
+            demo('tiago_dual', 'TIAGo dual'),
+            robot_of('G1', _G1.path, _G1.frames, start,
+                     tuple(joint for joint in _G1.braked if joint in joints)))
 
 
 class Hands:
@@ -21,25 +76,23 @@ class Hands:
 
     Attributes
     ----------
-    robot : DemoRobot
+    robot : Robot
     model : RobotModel
     q : array (nq,)
         The start, which is the posture for the null space as well.
     starts : dict of str to array (4, 4)
         Poses of the hands there.
     collision : CollisionModel
-        With the pairs that are further than the margin there.
+        With the pairs of the robot.
 
     """
 
     def __init__(self, robot):
-        self.robot, self.model = robot, RobotModel.from_urdf_file(robot.path())
-        self.q = named_posture(self.model, robot.start)
+        self.robot = robot
+        self.model = RobotModel.from_urdf_file(robot.path, locked_joints=robot.braked)
+        self.q = posture_of(self.model, robot.start)
         self.starts = self.poses(self.q)
-        collision = robot.collision().model(self.model)
-        near = {pair[:2] for pair in collision.distances(self.q, MARGIN)}
-        self.collision = CollisionModel(self.model, collision.shapes, [
-            pair for pair in collision.pairs if pair not in near])
+        self.collision = CollisionModel(self.model, robot.shapes, robot.pairs)
 
     def poses(self, q):
         """Return the poses (4, 4) of both hands, by link."""
@@ -51,13 +104,14 @@ class Hands:
         return [Way(self.starts[hand], goals[hand]) for hand in self.robot.hands]
 
     def random_goals(self, count):
-        """Return poses of both hands, by link, in random postures."""
+        """Return poses of both hands, by link, in random postures; braked joints stay."""
         model, rng = self.model, np.random.default_rng(0)
-        lower, upper = model.lower_position_limits, model.upper_position_limits
-        found, q = [], model.neutral()
+        (lower, upper), free = ranges(model), ~model.locked
+        found, q = [], self.q.copy()
         for _ in range(count):
-            q[model.q_index] = 0.5 * (lower + upper) + 0.5 * PART * (upper - lower) * rng.uniform(
+            drawn = 0.5 * (lower + upper) + 0.5 * PART * (upper - lower) * rng.uniform(
                 -1.0, 1.0, model.nv)
+            q[model.q_index[free]] = drawn[free]
             found.append(self.poses(q))
         return found
 

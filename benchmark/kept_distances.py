@@ -11,17 +11,14 @@ states.
 
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pinocchio
 from figures import tabulate_goals
-from limits import ROBOTS as ARMS
-from postures import ranges
+from hand_goals import MARGIN, SPEED, TURNING, Hands, posture_of, robots
 
 from opspace_control import (
-    CollisionDescription,
     CollisionModel,
     DistanceLimits,
     JointLimits,
@@ -31,70 +28,16 @@ from opspace_control import (
     RobotModel,
     RobotState,
 )
-from opspace_control.cli.robots import demo_robot
 from opspace_control.simulation import SimulatedRobot
 from opspace_control.simulation.distance_judge import DistanceJudge
 from opspace_control.spatial.rotations import vector_from_matrix
 
 GOALS = 20                  # for each robot
 SECONDS = 6.0               # for each goal
-PART = 0.8                  # of the ranges of joints, for goals
-SPEED, TURNING = 0.5, 1.5   # m/s and rad/s, of hands
 REACHED = 1e-3, 1e-2        # m and rad
-MARGIN = 0.01               # m
 LAST, SHAKING = 1.0, 0.5    # s of each goal, and what steps in it add up to if robots shake
 TIMED, CALLS = 10, 4        # `aba` is timed at one of so many states; times are the least of these
-_G1 = next(robot for robot in ARMS if 'G1' in robot.name)
 _PAGE = Path(__file__).resolve().parents[1] / 'doc' / 'measurements' / 'distances.md'
-
-
-@dataclass(frozen=True)
-class Robot:
-    """A robot: its file, two hands, where it starts, what is braked, shapes and their pairs."""
-
-    name: str
-    path: Path
-    hands: tuple
-    start: dict
-    braked: tuple
-    shapes: tuple
-    pairs: tuple
-
-
-def robot_of(name, path, hands, start, braked):
-    """Return a robot with the pairs of its shapes that move and are further than the margin."""
-    model = RobotModel.from_urdf_file(path, locked_joints=braked)
-    collision = CollisionDescription.from_urdf_file(path).model(model)
-    q = posture_of(model, start)
-    collision = collision.without_still_pairs()
-    near = {found[:2] for found in collision.distances(q, MARGIN)}
-    return Robot(name, path, hands, start, braked, collision.shapes,
-                 tuple(pair for pair in collision.pairs if pair not in near))
-
-
-def posture_of(model, start):
-    """Return positions q with some joints, rad or m, the others at zero or the nearest limit."""
-    q = model.neutral()
-    q[model.q_index] = np.clip(0.0, model.lower_position_limits, model.upper_position_limits)
-    for name, value in start.items():
-        q[model.q_index[model.dof_index(name)]] = value
-    return q
-
-
-def demo(name, words):
-    """Return a demo robot by its name, and in words."""
-    robot = demo_robot(name)
-    return robot_of(words, robot.path(), robot.hands, robot.start, robot.braked())
-
-
-def robots():
-    """Return what is sent to random goals."""
-    joints = RobotModel.from_urdf_file(_G1.path).dof_names
-    start = {**_G1.posture, 'left_shoulder_roll_joint': 0.4, 'right_shoulder_roll_joint': -0.4}
-    return (demo('dual_arm', 'dual_arm'), demo('talos', 'Talos'),
-            demo('tiago_dual', 'TIAGo dual'),
-            robot_of('G1', _G1.path, _G1.frames, start,
-                     tuple(joint for joint in _G1.braked if joint in joints)))
 
 
 @dataclass(frozen=True)
@@ -106,21 +49,6 @@ class Outcome:
     step: float    # largest change of an effort of the law within a ms, in parts of its limit
     last: float    # largest steps of all cycles in the last second, added
     times: tuple   # of a cycle: median, 99th percentile, in calls of `aba`
-
-
-def random_goals(robot, count):
-    """Return poses (2, 4, 4) of both hands in random postures."""
-    model = RobotModel.from_urdf_file(robot.path, locked_joints=robot.braked)
-    rng, (lower, upper) = np.random.default_rng(0), ranges(model)
-    start, goals = posture_of(model, robot.start), []
-    for _ in range(count):
-        drawn = 0.5 * (lower + upper) + 0.5 * PART * (upper - lower) * rng.uniform(
-            -1.0, 1.0, model.nv)
-        q = start.copy()
-        q[model.q_index[~model.locked]] = drawn[~model.locked]
-        poses = model.forward_kinematics(RobotState(model, q, np.zeros(model.nv)), robot.hands)
-        goals.append([poses[hand] for hand in robot.hands])
-    return goals
 
 
 def seek(robot, goal, *, keep):
@@ -154,7 +82,7 @@ def seek(robot, goal, *, keep):
         states, simulated.timestep)
     aba = np.median(times_of_aba(text, model, states[::TIMED], efforts[::TIMED]))
     return Outcome(
-        all(_arrived(here[hand], pose) for hand, pose in zip(robot.hands, goal, strict=True)),
+        all(_arrived(here[hand], goal[hand]) for hand in robot.hands),
         least, steps.max(), steps[-last:].sum(), tuple(np.percentile(times, (50.0, 99.0)) / aba))
 
 
@@ -166,8 +94,8 @@ def controlled(robot, model, collision, posture, goal, *, keep):
         model, tasks, PostureTask(target=posture), limits=JointLimits(model),
         distances=DistanceLimits(collision, margin=MARGIN) if keep else None)
     controller.warm_up()
-    for task, pose in zip(tasks, goal, strict=True):
-        task.set_target(pose)
+    for task in tasks:
+        task.set_target(goal[task.frame])
     return controller
 
 
@@ -253,7 +181,7 @@ def main():
     """Print the table, and write it where it belongs if asked to."""
     tabulate_goals(
         __doc__, _PAGE, 'kept_distances', GOALS,
-        [(robot, partial(random_goals, robot)) for robot in robots()], seek_twice, table)
+        [(robot, Hands(robot).random_goals) for robot in robots()], seek_twice, table)
 
 
 if __name__ == '__main__':

@@ -68,7 +68,7 @@ def sphere_model(hands, ancestors, joints_between):
     Links that fewer joints connect have no pairs.
     """
     carriers = {joint.find('child').get('link'): joint.get('name') for joint in
-                ElementTree.parse(hands.robot.path()).getroot().findall('joint')}
+                ElementTree.parse(hands.robot.path).getroot().findall('joint')}
     joints, shapes = [None, *hands.model.dof_names], hands.collision.shapes
     positions, radii, numbers = [[] for _ in joints], [[] for _ in joints], {}
     for k, shape in sorted(((joints.index(carriers.get(shape.link)), shape) for shape in shapes),
@@ -161,7 +161,7 @@ class Oscbf:
     """
 
     def __init__(self, hands, joints_between):
-        model, path, names = hands.model, str(hands.robot.path()), list(hands.model.dof_names)
+        model, path, names = hands.model, str(hands.robot.path), list(hands.model.dof_names)
         self._hands, start = hands, hands.q[model.q_index]
         ancestors = Robot(path, joint_ordering=names).ancestor_mask
         robot = Robot(path, sphere_model(hands, ancestors, joints_between), names)
@@ -211,7 +211,7 @@ class Seeker:
         self._cycle += 1
         poses = np.array([way.pose(elapsed) for way in self._ways])
         twists = np.array([way.twist(elapsed) for way in self._ways])
-        begun = time.perf_counter()
+        begun = time.process_time()
         z = np.concatenate([state.q[self._index], state.v])
         effort = np.asarray(self._law(z, poses, twists))
-        return effort if np.isfinite(effort).all() else None, time.perf_counter() - begun
+        return effort if np.isfinite(effort).all() else None, time.process_time() - begun

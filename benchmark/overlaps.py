@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 from figures import put_into
-from kept_distances import SHAKING, controlled, demo, posture_of
+from hand_goals import demo, posture_of
+from kept_distances import SHAKING, controlled
 
 from opspace_control import CollisionModel, RobotModel, RobotState, Shape
 from opspace_control.simulation import SimulatedRobot
@@ -83,7 +84,7 @@ def run_scene(name, seed):
     state, q, v = RobotState(model, q, np.zeros(model.nv)), q.copy(), np.zeros(model.nv)
     controller = controlled(
         robot, model, collision.with_shapes([shape]).without_still_pairs(), q.copy(),
-        model.forward_kinematics(state, robot.hands).values(), keep=True)
+        model.forward_kinematics(state, robot.hands), keep=True)
 
     def depths():
         return {pair[:2]: -pair.distance for pair in judged.distances(state.q, 0.0)}

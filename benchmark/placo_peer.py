@@ -10,25 +10,63 @@ from pathlib import Path
 import numpy as np
 import placo
 from hand_goals import KP, MARGIN, PERIOD, POSTURE_KP
+from placo_robot import urdf_for_placo
 
-_TRIGGER = 0.3  # m, as our influence
+EFFORT_WEIGHT = 1e-6  # of squared efforts, of the hands' accelerations 1; placo's own is 1e-3
+_TRIGGER = 0.3        # m, as our influence
+
+
+class PlacoRobot:
+    """The robot of `Hands` in placo, with the same shapes and pairs; braked joints are fixed."""
+
+    def __init__(self, hands):
+        text, names = urdf_for_placo(hands)
+        self._model, self._joints = hands.model, [
+            (name, k) for k, name in enumerate(hands.model.dof_names) if not hands.model.locked[k]]
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, 'robot.urdf').write_text(text)
+            self.wrapper = placo.RobotWrapper(folder, placo.Flags.ignore_collisions)
+            numbers = {shape.name: k for k, shape in enumerate(
+                self.wrapper.collision_model.geometryObjects)}
+            self.pairs = [[numbers[names[shape]] for shape in pair]
+                          for pair in hands.collision.pairs]
+            pairs = Path(folder, 'collisions.json')
+            pairs.write_text(json.dumps(self.pairs))
+            self.wrapper.load_collision_pairs(str(pairs))
+
+    def by_joint(self, values):
+        """Return those of values (nv,) that belong to joints without a brake, by joint."""
+        return {name: values[k] for name, k in self._joints}
+
+    def place(self, state):
+        """Set the positions and velocities of a `RobotState`."""
+        for name, value in self.by_joint(state.q[self._model.q_index]).items():
+            self.wrapper.set_joint(name, value)
+        for name, value in self.by_joint(state.v).items():
+            self.wrapper.set_joint_velocity(name, value)
+
+    def efforts(self, result):
+        """Return the efforts (nv,) of a result of the solver, 0 of braked joints."""
+        efforts, found = np.zeros(self._model.nv), result.tau_dict(self.wrapper)
+        for name, k in self._joints:
+            efforts[k] = found[name]
+        return efforts
+
+    def distances(self, state):
+        """Return placo's distances of the pairs, m."""
+        self.place(state)
+        self.wrapper.update_kinematics()
+        return np.array([found.min_distance for found in self.wrapper.distances()])
 
 
 class Placo:
     """All goals of `Hands`, distances and limits are one quadratic problem."""
 
-    def __init__(self, hands, goals):
-        model, collision = hands.model, hands.collision
-        links = {shape.name: shape.link for shape in collision.shapes}
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, 'robot.urdf').write_text(hands.robot.path().read_text())
-            Path(folder, 'collisions.json').write_text(json.dumps(sorted(
-                {tuple(sorted((links[a], links[b]))) for a, b in collision.pairs})))
-            self._robot = placo.RobotWrapper(folder)
-        self._names, self._model = model.dof_names, model
-        self._solver = solver = placo.DynamicsSolver(self._robot)
+    def __init__(self, hands, goals, effort_weight=EFFORT_WEIGHT):
+        self._robot = PlacoRobot(hands)
+        self._solver = solver = placo.DynamicsSolver(self._robot.wrapper)
         solver.mask_fbase(True)
-        solver.dt = PERIOD
+        solver.dt, solver.torque_cost = PERIOD, effort_weight
         solver.enable_joint_limits(True)
         solver.enable_velocity_limits(True)
         solver.enable_torque_limits(True)
@@ -41,23 +79,19 @@ class Placo:
             task.configure(hand, 'soft', 1.0, 1.0)
             self._tasks.append(task)
         self._posture = posture = solver.add_joints_task()
-        posture.set_joints({name: hands.q[model.q_index[k]] for k, name in enumerate(self._names)})
+        posture.set_joints(self._robot.by_joint(hands.q[hands.model.q_index]))
         posture.configure('posture', 'soft', 1e-4)
         solver.set_kp(KP)
         posture.kp = POSTURE_KP
 
     def torque(self, state):
         """Return efforts (nv,) and how long they took, s; none if the problem has no solution."""
-        robot = self._robot
         for task, way in zip(self._tasks, self._ways, strict=True):
             task.T_world_frame = way.pose(self._cycle * PERIOD)
         self._cycle += 1
-        for k, name in enumerate(self._names):
-            robot.set_joint(name, state.q[self._model.q_index[k]])
-            robot.set_joint_velocity(name, state.v[k])
-        begun = time.perf_counter()
-        robot.update_kinematics()
+        self._robot.place(state)
+        begun = time.process_time()
+        self._robot.wrapper.update_kinematics()
         result = self._solver.solve()
-        elapsed = time.perf_counter() - begun
-        tau = result.tau_dict(robot) if result.success else None
-        return tau and np.array([tau[name] for name in self._names]), elapsed
+        elapsed = time.process_time() - begun
+        return self._robot.efforts(result) if result.success else None, elapsed

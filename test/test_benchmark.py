@@ -3,6 +3,7 @@
 """What the benchmark compares is the same, and it says what it measured; nothing is timed."""
 
 import importlib
+import itertools
 import json
 import math
 import subprocess
@@ -17,7 +18,7 @@ from opspace_control import OpspaceError, library
 from opspace_control.cli.robots import demo_robot
 from opspace_control.collision.enclosing import surface_of
 from opspace_control.share import share_directory
-from opspace_control.spatial.rotations import matrix_from_quaternion
+from opspace_control.spatial.rotations import matrix_from_quaternion, matrix_from_vector
 
 BENCH = [sys.executable, '-m', 'opspace_control.cli.main', 'bench']
 
@@ -397,8 +398,46 @@ def test_peers_of_distances_may_be_missing(module, monkeypatch, capsys):
     assert 'placo is not installed' in told and 'oscbf_peer is not installed' in told
     near, far = (np.array([5e-4, 5e-3]), 9e-3, 0, np.full(3, 1e-4)), (
         np.array([5e-3, 5e-2]), -2e-3, 4, np.full(3, 2e-4))
-    assert peers.table({'one': [near, far], 'other': [far]}).splitlines()[-2:] == [
-        '| one | 1 | 2 | -2.00 | 4 | 150 |', '| other | 0 | 1 | -2.00 | 4 | 200 |']
+    table = peers.table([('arm', 'one', [near, far]), ('leg', 'other', [far])])
+    assert table.splitlines()[-2:] == [
+        '| arm | one | 2 | 1 | 2 | -2.00 | 4 | 150 | 200 |',
+        '| leg | other | 1 | 0 | 1 | -2.00 | 4 | 200 | 200 |']
+
+
+def test_placo_gets_the_same_shapes_and_braked_joints_at_the_start(module):
+    """Pinocchio reads the same distances from what is written for placo, of all kinds of shapes."""
+    pinocchio = pytest.importorskip('pinocchio')
+    from opspace_control import Shape
+    goals, peer, talos = module('hand_goals'), module('placo_robot'), demo_robot('talos')
+    turned = matrix_from_vector(np.array([0.3, -0.5, 0.4]))
+    shapes = (
+        Shape('finger', 'gripper_left_motor_double_link', 'box', (0.02, 0.03, 0.05), (0, 0.1, 0)),
+        Shape('forearm', 'arm_left_4_link', 'capsule', (0.05, 0.2), (0.01, 0.0, -0.1), turned),
+        Shape('elbow', 'arm_left_4_link', 'cylinder', (0.06, 0.1), (0.0, 0.02, 0.0), turned),
+        Shape('head', 'head_2_link', 'sphere', (0.15,), (0.0, 0.0, 0.1)),
+        Shape('thigh', 'leg_left_4_link', 'capsule', (0.07, 0.3), (0.0, 0.0, 0.1)))
+    braked = *talos.braked(), 'torso_1_joint'
+    hands = goals.Hands(goals.Robot(
+        'Talos', talos.path(), talos.hands,
+        {**talos.start, 'gripper_left_joint': -0.4, 'torso_1_joint': 0.3}, braked, shapes,
+        tuple((a.name, b.name) for a, b in itertools.combinations(shapes, 2) if a.link != b.link)))
+    text, names = peer.urdf_for_placo(hands)
+    reduced, model = pinocchio.buildModelFromXML(text), hands.model
+    joints = dict(zip(reduced.names[1:], reduced.idx_qs[1:], strict=True))
+    assert set(joints) == set(model.dof_names) - set(braked)
+    geometry = pinocchio.buildGeomFromUrdfString(reduced, text, pinocchio.GeometryType.COLLISION)
+    for pair in hands.collision.pairs:
+        geometry.addCollisionPair(pinocchio.CollisionPair(
+            *(geometry.getGeometryId(names[name]) for name in pair)))
+    random, q = np.random.default_rng(0), hands.q.copy()
+    for _ in range(5):
+        there, data = random.uniform(-0.8, 0.8, reduced.nq), geometry.createData()
+        for name, index in joints.items():
+            q[model.q_index[model.dof_index(name)]] = there[index]
+        pinocchio.computeDistances(reduced, reduced.createData(), geometry, data, there)
+        np.testing.assert_allclose(
+            [found.min_distance for found in data.distanceResults],
+            [found.distance for found in hands.collision.distances(q)], rtol=0.0, atol=5e-6)
 
 
 def test_targets_of_hands_move_at_bounded_speeds(module):
@@ -418,7 +457,8 @@ def test_targets_of_hands_move_at_bounded_speeds(module):
 
 def test_spheres_of_the_peer_contain_the_shapes(module):
     pytest.importorskip('frax')
-    peer, hands = module('oscbf_peer'), module('hand_goals').Hands(demo_robot('dual_arm'))
+    peer, goals = module('oscbf_peer'), module('hand_goals')
+    hands = goals.Hands(goals.demo('dual_arm', 'dual_arm'))
     shapes = {shape.name: shape for shape in hands.collision.shapes}
     for name, cells in (('torso', (2, 2, 3)), ('l_upper_arm', 2), ('torso/3', 1)):
         centers, radius = peer.cover(shapes[name], cells)
@@ -434,7 +474,7 @@ def test_the_table_of_distances_counts_goals(module):
     near = kept.Outcome(reached=True, least=-0.02, step=0.05, last=0.6, times=(1.0, 2.0))
     apart = kept.Outcome(reached=True, least=0.02, step=0.1, last=0.4, times=(2.0, 3.0))
     lost = kept.Outcome(reached=False, least=0.0095, step=0.2, last=0.7, times=(4.0, 5.0))
-    robot = kept.Robot('two arms', None, (), {}, (), (), (('a', 'b'),) * 7)
+    robot = module('hand_goals').Robot('two arms', None, (), {}, (), (), (('a', 'b'),) * 7)
     text = kept.table([(robot, (near, apart, apart, lost), (lost, apart, lost, lost))])
     assert text.startswith('4 goals')
     assert text.splitlines()[-1] == (
