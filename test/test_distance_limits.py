@@ -353,6 +353,28 @@ class TestMotion:
         assert least > 0.009
         assert largest_steps(efforts, model).sum() < 0.1
 
+    @pytest.mark.parametrize('kind', ['cylinder', 'capsule'])
+    def test_rounded_hands_that_are_pressed_together_come_to_rest(self, kind):
+        """Their lines are nearly parallel: without points beside the nearest efforts alternate."""
+        model = robot('dual_arm')
+        state = bent(model)
+        places = model.forward_kinematics(state, HANDS)
+        controller = controlled(model, [
+            Shape(hand, hand, kind, [0.05, 0.2], rotation=places[hand][:3, :3].T)
+            for hand in HANDS], [PositionTask(hand, name=hand) for hand in HANDS])
+        for side, (hand, place) in zip((0.5, -0.5), places.items(), strict=True):
+            controller.tasks[hand].set_target(
+                place[:3, 3] * [1.0, 0.0, 1.0] + side * 1e-3 * AHEAD)
+        least, efforts, speed = 1.0, [], 0.0
+        for k, (now, tau) in enumerate(moved(controller, state, 4000)):
+            least = min([least, *(pair.distance for pair in controller.near_pairs)])
+            if k >= 2000:
+                efforts.append(tau.copy())
+                speed = max(speed, abs(now.v).max())
+        assert least > 0.0099
+        assert speed < 0.05
+        assert largest_steps(efforts, model).sum() < 0.02  # 0.2 and more without
+
     def test_shapes_that_overlap_part_slowly(self):
         model = robot('dual_arm')
         state = bent(model)

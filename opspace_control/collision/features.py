@@ -26,10 +26,11 @@ PARALLEL, SLACK = 1e-6, 1e-6
 # axis where the sine of the angle between its axis and the normal is far below this.
 _STILL = 0.1
 
-# Numbers of features: 0 the whole shapes, 8 corners of a, 8 of b, pairs of 12 edges each. Edges 4
-# to 7 of a cylinder are two for each rim, one for each crossing; it has no others than along z.
+# Numbers of features: 0 the whole shapes, 8 corners of a, 8 of b, pairs of 12 edges each, then
+# BESIDE. Edges 4 to 7 of a cylinder are two for each rim, one for a crossing; others go along z.
 CORNERS, EDGES = 8, 12
-FEATURES = 1 + 2 * CORNERS + EDGES * EDGES
+BESIDE = 1 + 2 * CORNERS + EDGES * EDGES
+FEATURES = BESIDE + 2
 
 
 @inlined

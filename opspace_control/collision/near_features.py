@@ -13,7 +13,9 @@ between which it has come about, at any depth, and these change continuously as 
 overlap.
 """
 
+from opspace_control.collision.beside import ASIDE, find_beside, is_round
 from opspace_control.collision.features import (
+    BESIDE,
     CORNERS,
     EDGES,
     PARALLEL,
@@ -94,7 +96,7 @@ def move_back(feature, normal, shift, parts, found):
         ut += u * t
         wt += w * t
     first, second, sine, one, two = 0.5, 0.5, 1.0 - cosine * cosine, 0.0, 0.0
-    if feature <= CORNERS:
+    if feature <= CORNERS or feature >= BESIDE:
         first, second = 0.0, 1.0
     elif feature <= 2 * CORNERS:
         first, second = 1.0, 0.0
@@ -171,4 +173,8 @@ def keep_features(k, speed, collision, states, braking, search):
                 count, last, most = keep_feature(
                     k, 1 + 2 * CORNERS + EDGES * i + j, shift, collision, states, braking,
                     (count, last, most, likely))
+    for i in range(2 if is_round(a) and is_round(b) else 0):
+        if find_beside(a, b, (1.0 - 2.0 * i) * ASIDE, reach, near[count], scratch):
+            count, last, most = keep_feature(
+                k, BESIDE + i, shift, collision, states, braking, (count, last, most, likely))
     return count, last, most
