@@ -373,7 +373,7 @@ class TestMotion:
                 speed = max(speed, abs(now.v).max())
         assert least > 0.0099
         assert speed < 0.05
-        assert largest_steps(efforts, model).sum() < 0.02  # 0.2 and more without
+        assert largest_steps(efforts, model).sum() < 0.02  # 0.36 and more without
 
     def test_shapes_that_overlap_part_slowly(self):
         model = robot('dual_arm')
