@@ -33,7 +33,7 @@ from ros_nodes import CONTROLLER, joint_state
 from opspace_control import OpspaceError, RobotModel, RobotState
 from opspace_control.ros.middleware.conversions import matrix_from_pose
 from opspace_control.ros.middleware.endpoints import TF, TF_STATIC
-from opspace_control.ros.topics.frames import Frames
+from opspace_control.ros.topics.frames import Frames, Step
 from opspace_control.spatial.rotations import quaternion_from_matrix
 
 GOAL = (0.1, 0.2, 0.3, 0.0, 0.0, 0.0, 1.0)
@@ -55,9 +55,9 @@ class Tree:
     def __init__(self, **parents):
         self.parents, self.stamps = parents, {}
 
-    def parent(self, frame, oldest):
+    def step(self, frame, oldest):
         above = self.parents.get(frame)
-        return above and (*above, self.stamps.get(frame, 0))
+        return above and Step(frame, *above, self.stamps.get(frame, 0))
 
 
 @pytest.fixture
@@ -96,14 +96,6 @@ class TestFrames:
             base_link=('floor', pose(1)), floor=('world', pose(2)), table=('floor', pose(3)),
             cup=('table', pose(4))))
         np.testing.assert_allclose(pose(1) @ frames.in_base('cup'), pose(3) @ pose(4), atol=1e-12)
-
-    def test_the_stamp_is_the_newest_of_what_is_between_a_frame_and_the_base(self, cycle):
-        tree = Tree(base_link=('floor', pose(1)), floor=('world', pose(2)),
-                    table=('floor', pose(3)), cup=('table', pose(4)), lens=('l_hand', pose(5)))
-        tree.stamps = {'floor': 9, 'base_link': 2, 'cup': 3, 'lens': 7}
-        frames = Frames(MODEL, cycle, tree)
-        assert [frames.in_base_since(name)[1] for name in (
-            'base_link', 'table', 'cup', 'world', 'lens', 'l_hand')] == [0, 2, 3, 9, 7, 0]
 
     def test_links_with_a_prefix(self, cycle):
         frames = Frames(MODEL, cycle, Tree(camera=('a/l_hand', pose(1))), prefix='a/')

@@ -239,7 +239,10 @@ class CollisionModel:
         (s,) SHAPE are the shapes where they are, as in a `CollisionData`, those of the constructor
         if not given. A StateError says what is wrong with q.
         """
-        data = self._unused.pop() if self._unused else self.data(len(self._pairs))
+        try:
+            data = self._unused.pop()
+        except IndexError:  # the first call, or one beside another
+            data = self.data(len(self._pairs))
         data.shapes[:] = self._records if records is None else records[:len(self.shapes)]
         set_influence(data, influence)
         forget_distances(data)

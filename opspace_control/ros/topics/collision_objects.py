@@ -20,7 +20,7 @@ from opspace_control.ros.middleware.serialized import open_message
 from opspace_control.ros.parameters.shape_blocks import Grasped, make_shapes, may_touch
 from opspace_control.ros.topics.frame_followers import Follower, FrameFollowers
 from opspace_control.ros.topics.marker_shapes import shape_of_marker
-from opspace_control.ros.topics.object_motion import CollisionObject
+from opspace_control.ros.topics.object_motion import CollisionObject, Motion
 from opspace_control.ros.topics.refusals import Refusals
 
 TOPIC = '~/collision_objects'
@@ -44,11 +44,9 @@ class CollisionObjects(Part):
     ``~/collision_objects``: what stands in the world, and the parameters' shapes.
 
     A MarkerArray adds, moves and deletes objects, in any of ``frames``; of several markers with one
-    name the last counts. One that is locked to a frame follows it, as a shape of the parameters in
-    a frame of TF does: on a link that carries the frame, else in the world. The velocity of an
-    object is that between its last two poses; where they cease it stays where it is. The robot's
-    own shapes are those that the controller has at first; without any limits of distances there is
-    no topic.
+    name the last counts. One that is locked to a frame follows it, as a shape of the parameters
+    does, see `FrameFollowers`. The velocity is that between the last two poses; where they cease
+    an object stays where it is. Without any limits of distances there is no topic.
     """
 
     def __init__(self, frames, *common):
@@ -58,6 +56,7 @@ class CollisionObjects(Part):
         self._parameters = self._possible = _Described()  # the latter with all grasps engaged
         self._values, self._engaged = None, ()  # of parameters, and names of engaged grasps
         self._timeout = np.inf
+        self._silent = set()  # names of objects whose messages have ceased
         self._refusals = Refusals()
         if distances and distances.capacity > 0:
             self._base = distances.collision
@@ -69,7 +68,7 @@ class CollisionObjects(Part):
         for name, follower in described.followers.items():
             if follower != self._followers.get(name):
                 try:
-                    self._followers.place(follower)
+                    self._followers.place(name, follower, self._cycle.time, self._timeout)
                 except OpspaceError as error:
                     raise RosInterfaceError(f'{name}.frame: {error}', name=name) from None
         self._model(described)
@@ -103,58 +102,69 @@ class CollisionObjects(Part):
         """Keep distances from the shapes that are there now."""
         present, before = self._described(self._values, self._engaged), self._parameters.followers
         if present != self._parameters:
-            self._forget(name for name, follower in before.items()
-                         if follower != present.followers.get(name))
+            self._forget(before.keys() - present.followers.keys())
             self._followers.update(present.followers)
             self._parameters = present
-            self._follow()
+            self._move_followers()
             self._use(self._model(present))
 
-    def watch(self):
-        """Move what follows frames, and stop what no message tells of; to be called often."""
-        changes, refusals = self._follow()
+    def follow(self):
+        """Put what follows frames where these are; return the `Look`."""
+        changes, look = self._move_followers()
         if changes:
             self._use(self._model(self._parameters))
-        if said := self._refusals.newest(refusals, time.monotonic()):
+        return look
+
+    def watch(self):
+        """Follow frames, and stop what no message tells of; to be called often."""
+        _, refusals, silent = self.follow()
+        if said := self._refusals.newest({name: reason for name, reason in refusals.items()
+                                          if name not in self._objects}, time.monotonic()):
             self._logger.warning(f'Shapes are not there yet: {said}')
-        oldest = self._cycle.time - 1e9 * self._timeout
-        silent = [name for name, thing in self._objects.items()
-                  if thing.twist.any() and thing.received < oldest]
-        for name in silent:
-            self._controller.move_shape(name)
-            self._objects[name].stop()
-        if silent:
+        silent = silent.intersection(self._objects).union(
+            name for name, thing in self._objects.items() if thing.motion.twist.any()
+            and thing.motion.is_silent(self._cycle.time, self._timeout))
+        new = sorted(silent - self._silent)
+        for name in new:
+            self._objects[name].motion.stop()
+            if self._objects[name].shape.link is None:
+                self._controller.move_shape(name)
+        if new:
+            self._silent.update(new)
             self._logger.warning(
-                f'No marker of {listed(silent)} on {TOPIC}, nor a transform of its frame, for '
+                f'No marker of {listed(new)} on {TOPIC}, nor a transform of its frame, for '
                 f'{self._timeout:g} s: taken to stay where it is. Send markers or transforms of '
                 'what moves, or delete it.')
 
-    def _follow(self):
-        """
-        Put objects where the frames that they follow are.
-
-        Return whether the model changes, and why objects are not there yet, by name.
-        """
-        changes, refusals = False, {}
-        for name, place, last in self._followers.moved(refusals):
+    def _move_followers(self):
+        """Return whether the model changes, and the `Look`."""
+        changes, look = False, self._followers.look(self._cycle.time, self._timeout)
+        for name, place in look.places.items():
             try:
-                # A clock that was set back tells no velocity.
-                changes |= self._put(name, place, anew=last and place.stamp < last.stamp)
+                changes |= self._put(name, place)
             except OpspaceError as error:
-                refusals[name] = str(error)
-        return changes, {name: refusals[name] for name in refusals.keys() - self._objects.keys()}
+                look.refusals[name] = str(error)
+        return changes, look
+
+    def warning(self):
+        """Return what is wrong, for the summary of the diagnostics, or nothing."""
+        return self._lost() and (
+            f'Shapes are not there, their frames are unknown: {listed(self._lost())}.')
 
     def facts(self):
         """Return diagnostics, a dict of text."""
         if not self._base:
             return {}
-        silent = [name for name, thing in self._objects.items() if thing.silent]
-        lost = self._followers.keys() - self._objects.keys()
+        silent, lost = sorted(self._silent), self._lost()
         kept = self._controller.limits.keep
         return {'distances': 'kept' if kept else 'not kept: limits.keep is false',
                 'collision objects': str(len(self._markers())),
                 'collision objects without messages': listed(silent) if silent else 'none',
-                'shapes without a frame': listed(sorted(lost)) if lost else 'none'}
+                'shapes without a frame': listed(lost) if lost else 'none'}
+
+    def _lost(self):
+        """Return the names of shapes that are not there, since their frames are unknown."""
+        return sorted(self._followers.keys() - self._objects.keys())
 
     def _model(self, described):
         """Return the CollisionModel of all shapes, None without distances, or raise."""
@@ -191,6 +201,7 @@ class CollisionObjects(Part):
         for name in list(names):
             self._objects.pop(name, None)
             self._followers.forget(name)
+            self._silent.discard(name)
 
     def _check_capacity(self, shapes, objects):
         """Raise a RosInterfaceError if there is no room for so many shapes, and for objects."""
@@ -254,34 +265,37 @@ class CollisionObjects(Part):
         kind, size, pose = shape_of_marker(marker)
         stamp = nanoseconds(marker.header.stamp) or self._node.get_clock().now().nanoseconds
         follower = Follower(Shape(name, None, kind, size, pose[:3, 3], pose[:3, :3]),
-                            marker.header.frame_id, stamp)
+                            marker.header.frame_id)
         if marker.frame_locked:
-            place = self._followers.place(follower)
-            changes = self._put(name, place, gone)
-            self._followers.add(name, follower, place)
+            place = self._followers.place(name, follower, self._cycle.time, self._timeout)
         else:
-            changes = self._put(name, self._followers.place_in_world(follower), gone)
-            self._followers.forget(name)
+            place = self._followers.place_in_world(follower)
+        changes = self._put(name, place, stamp, gone)
+        self._followers.forget(name)
+        if marker.frame_locked:
+            self._followers[name] = follower
         return changes
 
-    def _put(self, name, place, gone=frozenset(), *, anew=False):
+    def _put(self, name, place, stamp=None, gone=frozenset()):
         """
-        Add, change or move an object to a `Place`; return whether the model changes, or raise.
+        Put an object to a `Place`; return whether the model changes, or raise an OpspaceError.
 
-        Objects that are ``gone`` need no room any more.
+        The stamp, ns, is that of a marker. Objects that are ``gone`` need no room any more.
         """
-        (shape, stamp), before, now = place, self._objects.get(name), self._cycle.time
-        if before and before.continues(shape) and not anew:
-            pose = before.move(shape, stamp, now if self._cycle.known else None, self._timeout)
-            before.received, before.silent = now, False
-            self._controller.move_shape(name, *pose, before.twist)
+        before, now = self._objects.get(name), self._cycle.time
+        pose, twist = place.pose, place.twist
+        self._silent.discard(name)
+        if before and before.is_moved_to(place.shape):
+            if twist is None and stamp is not None:
+                before.motion.take(pose, stamp, now, self._timeout)
+                pose, twist = before.motion.at(now, self._timeout), before.motion.twist
+            self._controller.move_shape(name, pose[:3, 3], pose[:3, :3], twist)
             return False
-        possible = self._possible
         self._check_capacity(
-            len(possible.shapes) + len(possible.followers),
+            len(self._possible.shapes) + len(self._possible.followers),
             len((self._markers() - gone) | ({name} - self._parameters.followers.keys())))
-        self._objects[name] = CollisionObject(shape, stamp, now)
-        return before is None or before.shape != shape
+        self._objects[name] = CollisionObject(place.shape, Motion(pose, stamp or 0, now))
+        return before is None or before.shape != place.shape
 
 
 def _is_of(namespace, name):

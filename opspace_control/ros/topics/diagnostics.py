@@ -35,6 +35,7 @@ class Diagnostics(Part):
         self._name = f'{self._node.get_fully_qualified_name().lstrip("/")}: control cycle'
         self._since = time.perf_counter()
         self.facts = []  # functions that return further values, a dict of text
+        self.warnings = []  # functions that return what is wrong, or nothing
         self._publisher = self._endpoints.publisher(DiagnosticArray, '/diagnostics')
         self._endpoints.repeat(_PERIOD, self._on_timer)
 
@@ -77,6 +78,7 @@ class Diagnostics(Part):
         warnings += sensors.facts(self._controller)[1]
         warnings += facts_of_grasps(self._controller)[1]
         warnings.append(singular_in_words(self._controller, facts, values))
+        warnings += [warning() for warning in self.warnings]
         return [*filter(None, warnings)]
 
     def _values(self, facts, now):

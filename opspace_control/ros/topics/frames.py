@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Poses of frames of messages, in the base frame or, with a floating base, in the world."""
 
+import math
 import time
 from collections import deque
+from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 from rclpy.serialization import deserialize_message
@@ -17,9 +20,28 @@ from opspace_control.ros.middleware.conversions import (
     numbers_of,
 )
 from opspace_control.ros.middleware.endpoints import TF, TF_STATIC
+from opspace_control.spatial.rotations import cross_matrix
 
 _CAPACITY = 2000  # messages of /tf that are kept: seconds of them at any usual rate
 _LONGEST_CHAIN = 100  # a longer chain of transforms is circular
+_SHORTEST_QUATERNION = 1e-6  # a shorter one is no rotation
+
+
+class Step(NamedTuple):
+    """A transform of TF from a frame to its parent."""
+
+    frame: str
+    parent: str
+    pose: np.ndarray  # of the frame in its parent, (4, 4)
+    stamp: int        # ns; 0 of one that does not move
+
+
+class Chain(NamedTuple):
+    """How a frame is connected with the robot: by steps up to a link, or else to the base frame."""
+
+    link: str | None   # that carries the frame
+    steps: tuple       # from the frame up to the link, or to what it has in common with the base
+    base_steps: tuple  # from the base frame up to there
 
 
 class Transforms:
@@ -43,12 +65,11 @@ class Transforms:
             endpoints.listen(TFMessage, '/tf', lambda data: self._heard.append(
                 [time.perf_counter(), data]), TF, raw=True)
 
-    def parent(self, frame, oldest):
+    def step(self, frame, oldest):
         """
-        Return the name of a frame's parent, the transform (4, 4) to it and its stamp, ns, or None.
+        Return the `Step` from a frame to its parent, or None.
 
-        A transform that moves counts up to the age ``oldest``, s, since it was received. The stamp
-        of one that does not is 0.
+        A transform that moves counts up to the age ``oldest``, s, since it was received.
         """
         if frame in self._static:
             return self._static[frame]
@@ -69,16 +90,16 @@ class Transforms:
 
 
 def _by_child(message, *, moves):
-    """Return child -> (parent, transform, stamp) of a TFMessage, without what is no transform."""
-    transforms = {}
+    """Return `Step` by frame of a TFMessage, without what is no transform."""
+    steps = {}
     for stamped in message.transforms:
-        numbers = numbers_of(stamped.transform)
-        if np.isfinite(numbers).all() and numbers[3:].any():
-            numbers[3:] /= np.linalg.norm(numbers[3:])
-            transforms[stamped.child_frame_id.lstrip('/')] = (
-                stamped.header.frame_id.lstrip('/'), matrix_from_pose(numbers),
-                nanoseconds(stamped.header.stamp) if moves else 0)
-    return transforms
+        numbers, frame = numbers_of(stamped.transform), stamped.child_frame_id.lstrip('/')
+        norm = math.sqrt(numbers[3:] @ numbers[3:])
+        if np.isfinite(numbers).all() and _SHORTEST_QUATERNION < norm < math.inf:
+            numbers[3:] /= norm
+            steps[frame] = Step(frame, stamped.header.frame_id.lstrip('/'), matrix_from_pose(
+                numbers), nanoseconds(stamped.header.stamp) if moves else 0)
+    return steps
 
 
 class Frames:
@@ -115,19 +136,6 @@ class Frames:
         """Return the present pose (4, 4) of a link of the robot in the base frame."""
         return self.in_base(self.named(link))
 
-    def carrier(self, frame):
-        """
-        Return the link that carries a frame of messages, and the pose (4, 4) of the frame on it.
-
-        A frame that TF connects with the robot is on the first link above it. The link is None for
-        the base frame, and for frames that no link carries.
-        """
-        frame = frame.lstrip('/')
-        if frame in self._here:
-            return None, np.eye(4)
-        top, transform, _ = self._ancestors(frame, self._own)[-1]
-        return None if top in self._here else self._links.get(top), transform
-
     def in_base(self, frame):
         """
         Return the present pose (4, 4) of a frame in the base frame.
@@ -135,61 +143,73 @@ class Frames:
         The name is that of a message header; empty is the base frame. A frame that is unknown to
         the robot and to TF is a RosInterfaceError.
         """
-        return self.in_base_since(frame)[0]
+        chain = self.chain(frame)
+        pose = pose_above(chain.steps)
+        if chain.link:
+            return self._link_pose(chain.link) @ pose
+        return np.linalg.inv(pose_above(chain.base_steps)) @ pose
 
-    def in_base_since(self, frame):
-        """
-        Return the present pose (4, 4) of a frame in the base frame, and its newest stamp in TF, ns.
-
-        The stamp is 0 where no transform of TF moves the frame; raises as `in_base`.
-        """
+    def chain(self, frame):
+        """Return the `Chain` that connects a frame of messages with the robot; raises as above."""
         frame = frame.lstrip('/')
-        chain = self._ancestors(frame, self._own)
-        top, transform, stamp = chain[-1]
-        if top in self._here:
-            return transform, stamp
-        if top in self._links:
-            link = self._links[top]
-            if not self._cycle.known:
-                raise RosInterfaceError(
-                    f"The pose of '{link}' is unknown before the first joint state.",
-                    cure='Send it again when joint states arrive.', frame=link)
-            link_pose = self._model.forward_kinematics(self._cycle.state, [link])[link]
-            return link_pose @ transform, stamp
+        steps = self._steps(frame, self._own)
+        names = [frame, *(step.parent for step in steps)]
+        if names[-1] in self._here:
+            return Chain(None, steps, ())
+        if names[-1] in self._links:
+            return Chain(self._links[names[-1]], steps, ())
         # Not on the robot: look for a common ancestor of this frame and of the base.
-        there = {name: (transform, stamp) for name, transform, stamp in chain}
-        common, base, newest = self._ancestors(self.base, there)[-1]
-        if common not in there:
-            raise self._unknown(frame, top)
-        transform, stamp = there[common]
-        return np.linalg.inv(base) @ transform, max(newest, stamp)
+        base_steps = self._steps(self.base, names)
+        common = base_steps[-1].parent if base_steps else self.base
+        if common not in names:
+            raise self._unknown(*names)
+        return Chain(None, steps[:names.index(common)], base_steps)
 
-    def _ancestors(self, frame, until):
-        """
-        Return a frame and its ancestors, up to one of ``until``.
+    def link_motion(self, link):
+        """Return the present pose (4, 4) of a link in the base frame, and its rate (4, 4), 1/s."""
+        pose, state = self._link_pose(link), self._cycle.state
+        return pose, pose_rate(pose, self._model.jacobian(state, [link]) @ state.v)
 
-        Each is a name, the frame's pose (4, 4) in it, and the newest stamp on the way to it, ns.
-        """
-        chain = [(frame, np.eye(4), 0)]
-        while chain[-1][0] not in until and len(chain) < _LONGEST_CHAIN:
-            name, transform, newest = chain[-1]
-            above = self._transforms.parent(name, self.timeout)
-            if above is None:
+    def _link_pose(self, link):
+        if not self._cycle.known:
+            raise RosInterfaceError(
+                f"The pose of '{link}' is unknown before the first joint state.",
+                cure='Send it again when joint states arrive.', frame=link)
+        return self._model.forward_kinematics(self._cycle.state, [link])[link]
+
+    def _steps(self, frame, until):
+        """Return the `Step` from a frame to its parent, and so on, up to one of ``until``."""
+        steps = []
+        while frame not in until and len(steps) < _LONGEST_CHAIN:
+            step = self._transforms.step(frame, self.timeout)
+            if step is None:
                 break
-            parent, step, stamp = above
-            chain.append((parent, step @ transform, max(stamp, newest)))
-        return chain
+            steps.append(step)
+            frame = step.parent
+        return tuple(steps)
 
-    def _unknown(self, frame, top):
+    def _unknown(self, frame, *ancestors):
         cure = nearest(frame, self._links)
         if not self._transforms.available:
             reason = (f"The robot has no frame '{frame}', and TF cannot be used without tf2_msgs, "
                       'which is not installed.')
-        elif top == frame:
+        elif not ancestors:
             reason = (f"There is no frame '{frame}': it is not a link of the robot, and TF has not "
                       f'published it in the last {self.timeout:g} s.')
         else:
             reason = (f"The frame '{frame}' is not connected to the robot: its topmost ancestor in "
-                      f"TF is '{top}'.")
-            cure = f"Publish a transform between '{top}' and '{self.base}'."
+                      f"TF is '{ancestors[-1]}'.")
+            cure = f"Publish a transform between '{ancestors[-1]}' and '{self.base}'."
         return RosInterfaceError(reason, cure=cure, frame=frame)
+
+
+def pose_above(steps):
+    """Return the pose (4, 4) of the first frame of some `Step` in the parent of the last."""
+    return reduce(lambda pose, step: step.pose @ pose, steps, np.eye(4))
+
+
+def pose_rate(pose, twist):
+    """Return the rate (4, 4), 1/s, of a pose whose origin has the twist (6,) ``[v; ω]``."""
+    rate = np.zeros((4, 4))
+    rate[:3, :3], rate[:3, 3] = cross_matrix(twist[3:]) @ pose[:3, :3], twist[:3]
+    return rate

@@ -51,8 +51,9 @@ class Interface(Part):
         NearPairsLog(*common)
         self._grasps.put_objects = self.collision.put_grasped
         self._unreached = UnreachedGoals(*common)
-        Diagnostics(*common).facts.extend(
-            (self._legs.facts, self._schedule.facts, self.collision.facts))
+        diagnostics = Diagnostics(*common)
+        diagnostics.facts.extend((self._legs.facts, self._schedule.facts, self.collision.facts))
+        diagnostics.warnings.append(self.collision.warning)
         feedback = Feedback(self._endpoints)
         add_task_topics(feedback, controller, self._frames)
         self._grasps.add_to(feedback)
@@ -98,6 +99,7 @@ class Interface(Part):
 
     def hold(self):
         """Make the present pose every goal, and close constraints at present poses again."""
+        self.collision.follow()
         self._goals.hold()
         self._schedule.clear()
         self._grasps.renew(self._parameters)

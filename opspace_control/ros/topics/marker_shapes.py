@@ -20,8 +20,8 @@ def shape_of_marker(marker):
 
     A CUBE is a box, a SPHERE a sphere, a CYLINDER a cylinder. A LINE_STRIP or LINE_LIST of two
     points is a capsule about the line between them, whose width is its diameter. An ARROW is a
-    half-space: its plane is at the tail, and the arrow is its normal. A RosInterfaceError says what
-    another marker lacks.
+    half-space: its plane goes through the tail, and the arrow is its outward normal. A
+    RosInterfaceError says what another marker lacks.
     """
     pose = matrix_from_pose(pose_from_message(marker.pose))
     if marker.type in (Marker.LINE_STRIP, Marker.LINE_LIST):
@@ -39,6 +39,10 @@ def shape_of_marker(marker):
 
 def _solid(marker):
     """Return the Kind and the size of a marker that is as large as its scale."""
+    if marker.type not in (Marker.CUBE, Marker.CYLINDER, Marker.SPHERE):
+        raise RosInterfaceError(
+            f'A marker of type {marker.type} is no shape.',
+            cure='Send CUBE, SPHERE, CYLINDER, LINE_STRIP for a capsule or ARROW for a half-space.')
     x, y, z = _positive([marker.scale.x, marker.scale.y, marker.scale.z])
     if marker.type == Marker.CUBE:
         return Kind.BOX, (x, y, z)
@@ -47,14 +51,10 @@ def _solid(marker):
             raise RosInterfaceError(f'The cylinder is elliptic: {x:g} × {y:g} m.',
                                     cure='Give the same scale along x and y.')
         return Kind.CYLINDER, (0.5 * x, z)
-    if marker.type == Marker.SPHERE:
-        if max(abs(x - y), abs(x - z)) > _SAME * abs(x):
-            raise RosInterfaceError(f'The sphere is an ellipsoid: {x:g} × {y:g} × {z:g} m.',
-                                    cure='Give the same scale along x, y and z.')
-        return Kind.SPHERE, (0.5 * x,)
-    raise RosInterfaceError(
-        f'A marker of type {marker.type} is no shape.',
-        cure='Send CUBE, SPHERE, CYLINDER, LINE_STRIP for a capsule or ARROW for a half-space.')
+    if max(abs(x - y), abs(x - z)) > _SAME * abs(x):
+        raise RosInterfaceError(f'The sphere is an ellipsoid: {x:g} × {y:g} × {z:g} m.',
+                                cure='Give the same scale along x, y and z.')
+    return Kind.SPHERE, (0.5 * x,)
 
 
 def _positive(scale):
@@ -81,7 +81,7 @@ def _between_points(points):
 
 
 def _pointing(position, along):
-    """Return a pose (4, 4) whose z axis is a direction, turned from that of the frame at most."""
+    """Return a pose (4, 4) whose z axis is a direction, by the least rotation from the frame's."""
     pose = np.eye(4)
     sine = np.hypot(along[0], along[1])
     axis = np.array([-along[1], along[0], 0.0]) / sine if sine > 0.0 else np.eye(3)[0]

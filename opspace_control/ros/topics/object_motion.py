@@ -1,8 +1,8 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Where an object is, and how it moves, by the poses that messages tell."""
+"""Where something is, and how it moves, by the poses that messages give."""
 
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,58 +12,81 @@ from opspace_control.spatial.rotations import matrix_from_vector, vector_from_ma
 
 # What seems to be faster has jumped, m/s and rad/s.
 _FASTEST = 10.0, 50.0
-# Two stamps that are nearer tell no velocity, s.
+# Two stamps that are nearer give no velocity, s.
 _SHORTEST = 1e-3
 
 
-@dataclass
-class CollisionObject:
-    """A shape that messages put somewhere, and what the last one said."""
+class Motion:
+    """
+    A pose that messages give, and the velocity between the last two of them.
 
-    shape: Shape   # as it was when it came
-    stamp: int     # ns; 0 where nothing moves it
-    received: int  # ns, time of the joint states
-    twist: np.ndarray = field(default_factory=lambda: np.zeros(6))  # m/s and rad/s
-    silent: bool = False  # whether it moved until its messages ceased
+    Attributes
+    ----------
+    pose : array (4, 4)
+    stamp : int
+        Of the last message, ns.
+    received : int
+        When it came, ns, by the time of the joint states.
+    twist : array (6,)
+        Velocity ``[v; ω]``, m/s and rad/s.
 
-    def __post_init__(self):
-        self._position, self._rotation = np.array(self.shape.position), np.array(
-            self.shape.rotation)
+    """
 
-    def continues(self, shape):
-        """Return whether a shape is this one in the world at another pose."""
-        return shape.link is None and (None, shape.kind, shape.size) == (
-            self.shape.link, self.shape.kind, self.shape.size)
+    def __init__(self, pose, stamp, now):
+        self.pose, self.stamp, self.received, self.twist = pose, stamp, now, np.zeros(6)
+        self._before = pose, stamp  # from which the velocity is measured
 
-    def move(self, shape, stamp, now, timeout):
+    def take(self, pose, stamp, now, timeout):
         """
-        Take the pose of a shape at a stamp, ns; return position (3,) and rotation (3, 3) now.
+        Take a pose (4, 4) with its stamp, ns, at the time ``now`` of the joint states, ns.
 
-        The twist is that between this pose and the last, 0 after a longer time than ``timeout``, s.
-        ``now``, ns, is the time of the joint states, None before the first. A RosInterfaceError
-        refuses a stamp older than the last.
+        After more than the ``timeout``, s, the velocity is 0. A RosInterfaceError refuses a stamp
+        older than the last.
         """
-        elapsed = 1e-9 * (stamp - self.stamp)
+        before, since = self._before
+        elapsed = 1e-9 * (stamp - since)
         if elapsed < 0.0:
             raise RosInterfaceError(
                 'Its stamp is older than that of its last marker.',
                 cure='Send markers in their order, from one clock; if that was set back, DELETE '
                      'it first.')
-        position, rotation = np.array(shape.position), np.array(shape.rotation)
         if elapsed >= _SHORTEST:
-            twist = np.concatenate([position - self._position, vector_from_matrix(
-                rotation @ self._rotation.T)]) / elapsed
+            twist = np.concatenate([pose[:3, 3] - before[:3, 3], vector_from_matrix(
+                pose[:3, :3] @ before[:3, :3].T)]) / elapsed
             speeds = np.linalg.norm(twist.reshape(2, 3), axis=1)
             has_jumped = elapsed > timeout or (speeds > _FASTEST).any()
-            self.twist = np.zeros(6) if has_jumped else twist
-            self._position, self._rotation, self.stamp = position, rotation, stamp
-        # It has moved on since the stamp, unless that is of another clock.
-        age = 0.0 if now is None else 1e-9 * (now - stamp)
-        if 0.0 < age < timeout:
-            position = position + age * self.twist[:3]
-            rotation = matrix_from_vector(age * self.twist[3:]) @ rotation
-        return position, rotation
+            self.twist, self._before = np.zeros(6) if has_jumped else twist, (pose, stamp)
+        self.pose, self.stamp, self.received = pose, stamp, now
+
+    def at(self, now, timeout):
+        """
+        Return the pose (4, 4) at the time ``now`` of the joint states, ns.
+
+        It has moved on since the stamp, unless that is of another clock: in the future, or older
+        than the ``timeout``, s.
+        """
+        age, pose = 1e-9 * (now - self.stamp), self.pose.copy()
+        if 0.0 < age < timeout and self.twist.any():
+            pose[:3, 3] += age * self.twist[:3]
+            pose[:3, :3] = matrix_from_vector(age * self.twist[3:]) @ pose[:3, :3]
+        return pose
+
+    def is_silent(self, now, timeout):
+        """Return whether no message has come for longer than a time, s."""
+        return now - self.received > 1e9 * timeout
 
     def stop(self):
-        """Take it to stay where it is, since no message tells of it any more."""
-        self.twist, self.silent = np.zeros(6), True
+        """Take it to stay where it is."""
+        self.twist = np.zeros(6)
+
+
+class CollisionObject(NamedTuple):
+    """A shape that messages put somewhere."""
+
+    shape: Shape    # as it was when it came
+    motion: Motion  # by its markers; one that follows a frame has the motion of its frame
+
+    def is_moved_to(self, shape):
+        """Return whether a shape is this one in the world, at another pose."""
+        return shape.link is None and (None, shape.kind, shape.size) == (
+            self.shape.link, self.shape.kind, self.shape.size)
