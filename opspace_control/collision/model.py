@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The shapes of a robot and of its world, and the pairs of them that may touch."""
 
-from itertools import combinations, product
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -49,10 +48,12 @@ class CollisionModel:
         With different names.
     pairs : sequence of (str, str), optional
         Names of shapes; all pairs of shapes that can move relative to each other if not given.
+    like : CollisionModel, optional
+        One of the same robot, with some of the same shapes: it is made in less time then.
 
     """
 
-    def __init__(self, robot, shapes, pairs=None):
+    def __init__(self, robot, shapes, pairs=None, *, like=None):
         self.robot = robot
         self.shapes = tuple(shapes)
         self._index = {shape.name: s for s, shape in enumerate(self.shapes)}
@@ -64,16 +65,23 @@ class CollisionModel:
             raise ModelError(f"Two shapes have the name '{twice}'.", element=twice,
                              cure='Give each its own.')
         self._records = np.zeros(len(self.shapes), SHAPE)
-        for record, shape in zip(self._records, self.shapes, strict=True):
-            shape.write(record, robot)
+        known = {} if like is None else dict(zip(map(id, like.shapes), like._records, strict=True))
+        for k, shape in enumerate(self.shapes):
+            if id(shape) in known:
+                self._records[k] = known[id(shape)]
+            else:
+                shape.write(self._records[k], robot)
         self._nodes = self._records['node'].tolist()
-        if pairs is None:
-            found = [pair for pair in combinations(range(len(self.shapes)), 2)
-                     if not self._refusal(*pair)]
-        else:
-            found = [self._checked(*pair) for pair in pairs]
-        bodies = bodies_of(self._nodes)[0].tolist()
-        self._pairs = sorted(found, key=lambda pair: sorted(bodies[s] for s in pair))
+        found = self._all_pairs() if pairs is None else np.reshape(
+            [self._checked(*pair) for pair in pairs], (-1, 2)).astype(int)
+        bodies = np.sort(bodies_of(self._nodes)[0][found], axis=1)
+        self._pairs = found[np.lexsort(bodies.T[::-1])]  # (p, 2)
+
+    def _all_pairs(self):
+        """Return the indices (p, 2) of all pairs that `_refusal` does not refuse."""
+        pairs = np.stack(np.triu_indices(len(self.shapes), 1), axis=1)
+        nodes, kinds = self._records['node'][pairs], self._records['kind'][pairs]
+        return pairs[(nodes[:, 0] != nodes[:, 1]) & (kinds != Kind.HALF_SPACE).any(axis=1)]
 
     def __repr__(self):
         return f'CollisionModel({self.robot!r}, {len(self.shapes)} shapes, {len(self.pairs)} pairs)'
@@ -87,7 +95,7 @@ class CollisionModel:
     def pairs(self):
         """The names of the two shapes of each pair, those of the same two links together."""
         names = self.names
-        return tuple((names[a], names[b]) for a, b in self._pairs)
+        return tuple((names[a], names[b]) for a, b in self._pairs.tolist())
 
     def with_shapes(self, shapes=(), *, touching=()):
         """
@@ -113,10 +121,15 @@ class CollisionModel:
         others = [shape for shape in self.shapes if shape.name not in given | new]
         model = self._derived([*(shape for shape in self.shapes if shape.name in given),
                                *sorted([*others, *shapes], key=attrgetter('name'))], None, given)
-        before, allowed = _both_orders(self.pairs), _both_orders(
-            pair for names in touching for pair in product(*map(model._named, names)))
-        model._pairs = [indices for indices, pair in zip(model._pairs, model.pairs, strict=True)
-                        if pair not in allowed and (pair in before or not new.isdisjoint(pair))]
+        kept = np.zeros((len(model.shapes), len(model.shapes)), bool)
+        there = np.array([model._index.get(name, -1) for name in self.names], int)[self._pairs]
+        kept[tuple(there[(there >= 0).all(axis=1)].T)] = True
+        added = [model._index[name] for name in new]
+        kept[added] = True
+        for names in touching:
+            first, second = ([model._index[each] for each in model._named(name)] for name in names)
+            kept[np.ix_(first, second)] = kept[np.ix_(second, first)] = False
+        model._pairs = model._pairs[(kept | kept.T)[tuple(model._pairs.T)]]
         return model
 
     def without_shapes(self, names):
@@ -137,13 +150,13 @@ class CollisionModel:
                          and not robot.locked[robot.nodes['v_index'][k]]}
                   for node in set(self._nodes) - {WORLD}} | {WORLD: set()}
         return self._derived(self.shapes, [
-            names for names, (a, b) in zip(self.pairs, self._pairs, strict=True)
+            names for names, (a, b) in zip(self.pairs, self._pairs.tolist(), strict=True)
             if self.shapes[a].link is None or self.shapes[b].link is None
             or movers[self._nodes[a]] != movers[self._nodes[b]]], self._given)
 
     def _derived(self, shapes, pairs, given):
         """Return a model of the same robot; ``given`` are names of shapes of the constructor."""
-        model = CollisionModel(self.robot, shapes, pairs)
+        model = CollisionModel(self.robot, shapes, pairs, like=self)
         model._given = given
         return model
 
@@ -269,9 +282,3 @@ class CollisionModel:
         return [Separation(*(names[s] for s in self._pairs[each['pair']]), each['distance'].item(),
                            each['normal'].copy(), *(each['points'] + origin))
                 for each in near[near['feature'] == 0]]
-
-
-def _both_orders(pairs):
-    """Return the set of these pairs and of the same in the other order."""
-    pairs = tuple(pairs)
-    return {*pairs, *((b, a) for a, b in pairs)}
