@@ -147,18 +147,19 @@ ROBOTS = (
         'humanoid', '24 joints, standing on both feet, after [CK00] Fig. 2',
         'humanoid.urdf', ('l_hand', 'r_hand'),
         {'ankle_pitch': 0.5, 'knee_pitch': -1.1, 'hip_pitch': 0.9, **_human_arms(0.3, 0.25, -1.6)},
-        ours=True),
+        ours=True, distances=True),
     DemoRobot(
         'planar_2r', 'two joints in the vertical plane, after [K87] Fig. 5',
-        'planar_2r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2}, axes='x', ours=True),
+        'planar_2r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2}, axes='x', ours=True,
+        distances=True),
     DemoRobot(
         'planar_3r', 'three joints in the vertical plane, after [K87] Fig. 4',
         'planar_3r.urdf', ('hand',), {'shoulder': 0.9, 'elbow': -1.2, 'wrist': -0.6},
-        axes='x z', ours=True),
+        axes='x z', ours=True, distances=True),
     DemoRobot(
         'arm_7r', 'seven joints with gears that rub; one of its motors may fail',
         'arm_7r.urdf', ('hand',), {'joint_2': 0.5, 'joint_4': 1.4, 'joint_6': 0.8},
-        joint_friction=False, ours=True),
+        joint_friction=False, ours=True, distances=True),
     DemoRobot(
         'puma560', 'the robot of [K87], with measured inertias of links and motors',
         'puma560.urdf', ('hand',), {'joint_2': -0.9, 'joint_3': 2.6, 'joint_5': 1.4416},
@@ -166,11 +167,11 @@ ROBOTS = (
     DemoRobot(
         'free_flyer', 'two arms on a body that floats over a table, after [RKR95] Fig. 4',
         'free_flyer.urdf', ('l_hand', 'r_hand'), _PLANAR_ARMS, axes='x y rz', weightless=True,
-        body='base_link', ours=True),
+        body='base_link', ours=True, distances=True),
     DemoRobot(
         'free_flyer_3d', 'two 7-joint arms on a body that nothing holds, in space',
         'free_flyer_3d.urdf', ('l_hand', 'r_hand'), _human_arms(-0.4, 0.35, -1.5, 0.2),
-        floating_base=True, weightless=True, body='base_link', ours=True),
+        floating_base=True, weightless=True, body='base_link', ours=True, distances=True),
     DemoRobot(
         'talos', 'PAL Robotics Talos, 30 joints, held at the pelvis',
         'talos_data/robots/talos_reduced.urdf',

@@ -45,8 +45,7 @@ class CollisionObjects(Part):
 
     A MarkerArray adds, moves and deletes objects, in any of ``frames``; of several markers with one
     name the last counts. One that is locked to a frame follows it, as a shape of the parameters
-    does, see `FrameFollowers`. The velocity is that between the last two poses; where they cease
-    an object stays where it is. Without any limits of distances there is no topic.
+    does, see `FrameFollowers`. Without any limits of distances there is no topic.
     """
 
     def __init__(self, frames, *common):
@@ -282,8 +281,7 @@ class CollisionObjects(Part):
 
         The stamp, ns, is that of a marker. Objects that are ``gone`` need no room any more.
         """
-        before, now = self._objects.get(name), self._cycle.time
-        pose, twist = place.pose, place.twist
+        before, now, (_, twist), pose = self._objects.get(name), self._cycle.time, place, place.pose
         self._silent.discard(name)
         if before and before.is_moved_to(place.shape):
             if twist is None and stamp is not None:
