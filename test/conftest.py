@@ -21,17 +21,18 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 # By their time on two cores; the shorter ones follow in the order of their names.
 LONGEST = (
-    'docs', 'demo', 'experiments', 'ros_controller_manager', 'trot', 'view_browser', 'cli_new',
-    'safety_states', 'check', 'grasp_experiments', 'ros_command_watchdog', 'ros_hand_back',
-    'singularity_motion', 'ros_legs', 'native', 'library', 'cli_identify', 'benchmark',
-    'ros_controller', 'distance_limits', 'runs', 'ros_force', 'ros_goals', 'safety_legs',
-    'ros_plans', 'safety_force', 'safety_odom', 'ros_contact', 'ros_floating_base', 'giving_way',
-    'view', 'replay', 'view_grasp', 'ros_grasps', 'ros_simulator', 'safety_steps',
-    'safety_processes', 'identification', 'ros_dead_drives', 'ros_interface', 'compiled',
-    'package', 'ros_collision_objects', 'safety_goals', 'safety_watchdog', 'soak', 'standing',
-    'underactuated_experiments', 'walking_optimum', 'collision_distance', 'singularity',
-    'examples', 'carrying_on_feet', 'force_law', 'solver', 'ros_disturbance',
-    'ros_contact_schedule', 'ros_frames', 'ros_simulated_objects', 'ros_task_types',
+    'experiments', 'grasp_experiments', 'trot', 'docs', 'demo', 'ros_collision_objects', 'native',
+    'geometric_stiffness', 'benchmark', 'cli_identify', 'distance_limits', 'library',
+    'ros_controller_manager', 'cli_new', 'overlaps', 'grasp_limits', 'attached_gait',
+    'ros_dead_drives', 'giving_way', 'leaning', 'safety_states', 'collision_fit',
+    'singularity_motion', 'standing', 'compiled', 'excitation', 'applied_forces', 'resolution',
+    'residual_parts', 'package', 'jerk_limited', 'walking_optimum', 'underactuated_experiments',
+    'runs', 'ros_goals', 'ros_legs', 'planning_closed', 'safety_watchdog', 'ros_contact_schedule',
+    'safety_legs', 'ros_plans', 'ros_grasps', 'singularity', 'moving_shapes', 'identification',
+    'carrying_on_feet', 'footing', 'safety_force', 'ros_plugin_cycle', 'oracles_random_robots',
+    'grasp_shapes', 'near_pairs', 'solver_attainable', 'attached_servo', 'solver',
+    'force_of_a_real_arm', 'disturbance_observer', 'solver_robots', 'safety_processes', 'notebooks',
+    'joint_servo', 'check',
 )
 
 

@@ -156,6 +156,7 @@ def test_a_ball_that_flies_at_the_hand_is_avoided_until_it_is_gone(
         tell(place)
         least = min(least, scene.nearest(Shape('ball', None, 'sphere', [0.05], place)))
         scene.robot.run(0.02)
+        scene.network.spin(0.015)  # time for what the node does by its steady clock
     # Messages cease: it goes on for half a second, then it is taken to stay where it is.
     heard = scene.network.listen(DiagnosticArray, '/diagnostics')
     assert scene.said(f"No marker of '{name}'")

@@ -4,9 +4,9 @@
 Points beside the nearest one of a capsule or a cylinder, on the line along which it lies.
 
 Where the lines of two such shapes are nearly parallel, a small rotation moves the nearest point far
-along them. The row of that point alone would exert a force whose moment alternates from cycle to
-cycle. With rows on both sides of it, whose distances are nearly the same, the force is where it is
-in balance.
+along them. The row of that point alone neglects this: the moment of its multiplier alternates from
+cycle to cycle. With rows on both sides of it, whose distances are nearly the same, the multipliers
+share the force so that its moment is balanced.
 """
 
 from opspace_control.collision.distance import find_distance
@@ -29,8 +29,8 @@ def find_beside(a, b, along, zone, found, scratch):
     """
     Write the distance of a point of a, ``along`` its axis, m, from its nearest one: `find_corner`.
 
-    It is that of a sphere on the axis, which fills the shape there: one that would be beyond an end
-    does not count.
+    It is that of a sphere on the axis, with the radius of the shape. Returns whether it counts: it
+    is no further than the nearest points and the ``zone``, m, and not beyond an end.
     """
     part, least, at, cosine = scratch.parts[0], scratch.least[0], along, 0.0
     for r in range(3):
