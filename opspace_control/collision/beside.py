@@ -45,3 +45,15 @@ def find_beside(a, b, along, zone, found, scratch):
         cosine += a.R[r, 2] * found.normal[r]
     return (found.distance <= least.distance + zone
             and abs(at) + a.disc * abs(cosine) < a.half[2])
+
+
+@inlined
+def share_beside(least, braking):
+    """
+    Return the share in bounds that such points have by the least distance, m, from 0 to 1.
+
+    Shapes that are pressed together rest at their margin, where it is 1. Where they overlap it is
+    0: there are no levers to balance, and rows to part that are nearly the same, beside others,
+    would fix the little by which they differ.
+    """
+    return min(max(2.0 * least / braking.margin, 0.0), 1.0) if braking.margin > 0.0 else 0.0

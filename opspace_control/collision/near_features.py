@@ -13,7 +13,7 @@ between which it has come about, at any depth, and these change continuously as 
 overlap.
 """
 
-from opspace_control.collision.beside import ASIDE, find_beside, is_round
+from opspace_control.collision.beside import ASIDE, find_beside, is_round, share_beside
 from opspace_control.collision.features import (
     BESIDE,
     CORNERS,
@@ -119,6 +119,8 @@ def keep_feature(k, feature, shift, collision, states, braking, search):
     near, zone, (count, last, most, likely) = collision.near, collision.zone[0], search
     found, least = near[count], collision.scratch.least[0]
     bound_share = share_of(found, least, shift, zone)
+    if feature >= BESIDE:
+        bound_share *= share_beside(least.distance - shift, braking)
     if bound_share > 0.0:
         move_back(feature, least.normal, shift, collision.scratch.parts, found)
         if is_stored(collision.pairs[k], collision):
