@@ -16,16 +16,14 @@ from pathlib import Path
 import numpy as np
 import pinocchio
 from figures import tabulate_goals
-from hand_goals import MARGIN, SPEED, TURNING, Hands, posture_of, robots
+from hand_goals import MARGIN, SPEED, TURNING, Hands, robots
 
 from opspace_control import (
-    CollisionModel,
     DistanceLimits,
     JointLimits,
     OperationalSpaceController,
     PoseTask,
     PostureTask,
-    RobotModel,
     RobotState,
 )
 from opspace_control.simulation import SimulatedRobot
@@ -53,13 +51,11 @@ class Outcome:
 
 def seek(robot, goal, *, keep):
     """Send both hands to a goal from the start, with distances or without; return the `Outcome`."""
-    text = robot.path.read_text()
-    model = RobotModel.from_urdf(text, locked_joints=robot.braked)
+    hands, text = Hands(robot), robot.path.read_text()
+    model, collision, q = hands.model, hands.collision, hands.q.copy()
     simulated = SimulatedRobot(text, joint_friction=False, locked_joints=robot.braked)
     simulated.reset(positions=robot.start)
-    q, dofs = posture_of(model, robot.start), [
-        model.dof_index(name) for name in simulated.joint_names]
-    collision = CollisionModel(model, robot.shapes, robot.pairs)
+    dofs = [model.dof_index(name) for name in simulated.joint_names]
     judge = DistanceJudge(simulated, collision)
     controller = controlled(robot, model, collision, q, goal, keep=keep)
     state, v = RobotState(model, q, np.zeros(model.nv)), np.zeros(model.nv)
@@ -75,10 +71,9 @@ def seek(robot, goal, *, keep):
         least = judge.least(least)
     free, last = ~model.locked, round(LAST / simulated.timestep)
     steps = (abs(np.diff(efforts, axis=0))[:, free] / model.effort_limits[free]).max(axis=1)
-    here = model.forward_kinematics(state, robot.hands)
-    posture = posture_of(model, robot.start)
+    here = hands.poses(q)
     times = times_of_cycles(
-        [controlled(robot, model, collision, posture, goal, keep=keep) for _ in range(CALLS)],
+        [controlled(robot, model, collision, hands.q, goal, keep=keep) for _ in range(CALLS)],
         states, simulated.timestep)
     aba = np.median(times_of_aba(text, model, states[::TIMED], efforts[::TIMED]))
     return Outcome(

@@ -37,6 +37,13 @@ from opspace_control.ros.topics.refusals import Refusals
 X, DOWN = np.eye(3)[0], -np.eye(3)[2]
 
 
+def at(position):
+    """Return a pose without rotation, (4, 4)."""
+    transform = np.eye(4)
+    transform[:3, 3] = position
+    return transform
+
+
 class Scene:
     """A dual arm beside shapes, and the distances as they are."""
 
@@ -88,10 +95,14 @@ class Scene:
     def marker(self, place, scale=(0.1, 0.1, 0.1), kind=Marker.SPHERE, number=0, **fields):
         """Return a marker in the base frame with the stamp of the present state."""
         marker = Marker(ns='thing', id=number, type=kind, **fields)
-        marker.header.stamp = time_message(round(1e9 * (1.0 + self.robot.physics.time)))
+        marker.header.stamp = self.stamp()
         marker.pose.position.x, marker.pose.position.y, marker.pose.position.z = map(float, place)
         marker.scale.x, marker.scale.y, marker.scale.z = scale
         return marker
+
+    def stamp(self, late=0.0):
+        """Return the stamp of the present state, or one that is ``late``, s."""
+        return time_message(round(1e9 * (1.0 + self.robot.physics.time - late)))
 
     def send(self, *markers):
         self.objects.publish(MarkerArray(markers=markers))
@@ -122,10 +133,8 @@ class Teller:
         self.scene.send(self.scene.marker(place))
 
     def frame(self, place):
-        moved = np.eye(4)
-        moved[:3, 3] = place
-        message = transforms(self.kind, ball=('base_link', moved))
-        message.transforms[0].header.stamp = self.scene.marker(place).header.stamp
+        message = transforms(self.kind, ball=('base_link', at(place)))
+        message.transforms[0].header.stamp = self.scene.stamp()
         self.told.publish(message)
 
     def locked_marker(self, place):

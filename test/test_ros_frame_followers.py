@@ -13,24 +13,17 @@ pytest.importorskip('trimesh', reason='trimesh is not installed')
 
 from controller_bench import MODEL, moved, robot_state
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from test_ros_collision_objects import DOWN, Scene, X
+from test_ros_collision_objects import DOWN, Scene, X, at
 from test_ros_distances import described, network  # noqa: F401
 from test_ros_frames import TF, Tree, pose, tf_message, transforms  # noqa: F401
 
 from opspace_control import RobotState, Shape
-from opspace_control.ros.middleware.conversions import matrix_from_pose, time_message
+from opspace_control.ros.middleware.conversions import matrix_from_pose
 from opspace_control.ros.topics.frame_followers import Follower, FrameFollowers
 from opspace_control.ros.topics.frames import Frames
 
 BALL = {'shapes': ['ball'], 'ball.kind': 'sphere', 'ball.size': [0.05], 'ball.frame': 'ball'}
 TIMEOUT = 0.5  # s
-
-
-def at(position):
-    """Return a pose without rotation, (4, 4)."""
-    transform = np.eye(4)
-    transform[:3, 3] = position
-    return transform
 
 
 class Followed:
@@ -167,8 +160,7 @@ class Told:
         """Publish transforms with the stamp of the present state, or one that is ``late``, s."""
         message = transforms(self.kind, **parents)
         for each in message.transforms:
-            each.header.stamp = time_message(
-                round(1e9 * (1.0 + self.scene.robot.physics.time - late)))
+            each.header.stamp = self.scene.stamp(late)
         self.publisher.publish(message)
 
     def diagnostics(self):

@@ -67,7 +67,7 @@ class CollisionObjects(Part):
         for name, follower in described.followers.items():
             if follower != self._followers.get(name):
                 try:
-                    self._followers.place(name, follower, self._cycle.time, self._timeout)
+                    self._followers.place(follower, self._cycle.time, self._timeout)
                 except OpspaceError as error:
                     raise RosInterfaceError(f'{name}.frame: {error}', name=name) from None
         self._model(described)
@@ -147,8 +147,8 @@ class CollisionObjects(Part):
 
     def warning(self):
         """Return what is wrong, for the summary of the diagnostics, or nothing."""
-        return self._lost() and (
-            f'Shapes are not there, their frames are unknown: {listed(self._lost())}.')
+        return (lost := self._lost()) and (
+            f'Shapes are not there, their frames are unknown: {listed(lost)}.')
 
     def facts(self):
         """Return diagnostics, a dict of text."""
@@ -266,7 +266,7 @@ class CollisionObjects(Part):
         follower = Follower(Shape(name, None, kind, size, pose[:3, 3], pose[:3, :3]),
                             marker.header.frame_id)
         if marker.frame_locked:
-            place = self._followers.place(name, follower, self._cycle.time, self._timeout)
+            place = self._followers.place(follower, self._cycle.time, self._timeout)
         else:
             place = self._followers.place_in_world(follower)
         changes = self._put(name, place, stamp, gone)

@@ -61,34 +61,31 @@ class FrameFollowers(dict):
 
         Transforms have ceased after the ``timeout``, s.
         """
-        look, known = Look({}, {}, set()), {}
+        look, known, lost = Look({}, {}, set()), {}, {}
         for name, follower in self.items():
+            frame = follower.frame
             try:
-                if follower.frame not in known:
-                    known[follower.frame] = self._known(follower.frame, now, timeout)
-                chain, state, is_silent = known[follower.frame]
-                if isinstance(chain, OpspaceError):
-                    raise chain
+                if frame in lost:
+                    raise lost[frame]
+                if frame not in known:
+                    known[frame] = self._known(frame, now, timeout)
+                chain, state, is_silent = known[frame]
                 if is_silent:
                     look.silent.add(name)
                 if self._placed.get(name) != (follower, state):
                     look.places[name] = self._place(follower, chain, now, timeout)
                     self._placed[name] = follower, state
             except OpspaceError as error:
+                if frame not in known:
+                    lost[frame] = error
                 look.refusals[name] = str(error)
                 look.silent.add(name)
                 self._placed.pop(name, None)
         return look
 
-    def place(self, name, follower, now, timeout):
-        """Return the `Place` of a follower of this name, or raise an OpspaceError."""
-        chain, state, _ = self._known(follower.frame, now, timeout)
-        if isinstance(chain, OpspaceError):
-            raise chain
-        place = self._place(follower, chain, now, timeout)
-        if self.get(name) == follower:
-            self._placed[name] = follower, state
-        return place
+    def place(self, follower, now, timeout):
+        """Return the `Place` of a follower, or raise an OpspaceError."""
+        return self._place(follower, self._known(follower.frame, now, timeout)[0], now, timeout)
 
     def place_in_world(self, follower):
         """Return the `Place` of a shape that stays in the world where its frame is now."""
@@ -101,14 +98,11 @@ class FrameFollowers(dict):
 
     def _known(self, frame, now, timeout):
         """
-        Return the `Chain` of a frame, or why it has none, and what it depends on.
+        Return the `Chain` of a frame, what it depends on, and whether a transform has ceased.
 
-        The last is whether a transform has ceased.
+        Raises as `Frames.chain`.
         """
-        try:
-            chain = self._frames.chain(frame)
-        except OpspaceError as error:
-            return error, None, True
+        chain = self._frames.chain(frame)
         state, is_silent = [chain.link], False
         for step in (*chain.steps, *chain.base_steps):
             if step.stamp:
@@ -132,11 +126,10 @@ class FrameFollowers(dict):
         return motion
 
     def _place(self, follower, chain, now, timeout):
-        moves = any(step.stamp for step in (*chain.steps, *chain.base_steps))
-        if not moves:
-            pose = pose_above(chain.steps)
-            return _placed(follower, chain.link, pose if chain.link else np.linalg.inv(
-                pose_above(chain.base_steps)) @ pose)
+        if not any(step.stamp for step in (*chain.steps, *chain.base_steps)):
+            if chain.link:
+                return _placed(follower, chain.link, pose_above(chain.steps))
+            return self.place_in_world(follower)
         pose, rate = self._moved(chain.base_steps, now, timeout)
         pose = np.linalg.inv(pose)
         rate = -pose @ rate @ pose
