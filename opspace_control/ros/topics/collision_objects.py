@@ -145,25 +145,17 @@ class CollisionObjects(Part):
                 look.refusals[name] = str(error)
         return changes, look
 
-    def warning(self):
-        """Return what is wrong, for the summary of the diagnostics, or nothing."""
-        return (lost := self._lost()) and (
-            f'Shapes are not there, their frames are unknown: {listed(lost)}.')
-
     def facts(self):
-        """Return diagnostics, a dict of text."""
-        if not self._base:
-            return {}
-        silent, lost = sorted(self._silent), self._lost()
-        kept = self._controller.limits.keep
-        return {'distances': 'kept' if kept else 'not kept: limits.keep is false',
-                'collision objects': str(len(self._markers())),
-                'collision objects without messages': listed(silent) if silent else 'none',
-                'shapes without a frame': listed(lost) if lost else 'none'}
-
-    def _lost(self):
-        """Return the names of shapes that are not there, since their frames are unknown."""
-        return sorted(self._followers.keys() - self._objects.keys())
+        """Return diagnostics, a dict of text, and warnings."""
+        silent, kept = sorted(self._silent), self._base and self._controller.limits.keep
+        lost = sorted(self._followers.keys() - self._objects.keys())  # their frames are unknown
+        values = {} if not self._base else {
+            'distances': 'kept' if kept else 'not kept: limits.keep is false',
+            'collision objects': str(len(self._markers())),
+            'collision objects without messages': listed(silent) or 'none',
+            'shapes without a frame': listed(lost) or 'none'}
+        return values, [f'Shapes are not there, their frames are unknown: {listed(lost)}.'] * bool(
+            lost)
 
     def _model(self, described):
         """Return the CollisionModel of all shapes, None without distances, or raise."""

@@ -60,7 +60,7 @@ class ContactSchedule(Part):
             self._legs.set_support()
 
     def facts(self):
-        """Return diagnostics, a dict of text."""
+        """Return diagnostics, a dict of text, and no warnings."""
         engaged = [one for one in self._contacts.values() if one.closed]
         speeds = [(one, slip_speed(self._controller, one, self._cycle.state)) for one in engaged]
         values = {
@@ -69,10 +69,10 @@ class ContactSchedule(Part):
             'contacts that slide': ', '.join(
                 f'{one.name} ({speed:.2f} m/s)' for one, speed in speeds if speed > SLIDES)
             or 'none'} if self._contacts else {}
-        if not self._due:
-            return values
-        ahead = 1e-9 * (self._due[0][0] - self._cycle.time)
-        return values | {'contact schedule': f'{len(self._due)} changes, the next in {ahead:.3f} s'}
+        if self._due:
+            ahead = 1e-9 * (self._due[0][0] - self._cycle.time)
+            values['contact schedule'] = f'{len(self._due)} changes, the next in {ahead:.3f} s'
+        return values, []
 
     def _on_schedule(self, message):
         with self._refusing('A contact schedule'):

@@ -13,8 +13,6 @@ from opspace_control.control.diagnosis.freedom import nearly_lost, scaled_freedo
 from opspace_control.control.diagnosis.margins import loop_margins, loop_time, too_slow
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.parameters.joints import named_dofs
-from opspace_control.ros.topics import sensors
-from opspace_control.ros.topics.grasps import facts as facts_of_grasps
 from opspace_control.tasks.joint import JointTask
 
 _PERIOD = 1.0  # s
@@ -28,14 +26,17 @@ _SMALL = 0.05  # components of a direction smaller than this are left out
 
 
 class Diagnostics(Part):
-    """Publisher of ``/diagnostics``: the active trip, and the statistics of the cycle."""
+    """
+    Publisher of ``/diagnostics``: the active trip, and the statistics of the cycle.
 
-    def __init__(self, *common):
+    Each of ``parts`` has ``facts()``, which returns further values, a dict of text, and warnings.
+    """
+
+    def __init__(self, parts, *common):
         super().__init__(*common)
+        self._parts = parts
         self._name = f'{self._node.get_fully_qualified_name().lstrip("/")}: control cycle'
         self._since = time.perf_counter()
-        self.facts = []  # functions that return further values, a dict of text
-        self.warnings = []  # functions that return what is wrong, or nothing
         self._publisher = self._endpoints.publisher(DiagnosticArray, '/diagnostics')
         self._endpoints.repeat(_PERIOD, self._on_timer)
 
@@ -52,12 +53,18 @@ class Diagnostics(Part):
         self._publisher.publish(message)
 
     def _status(self, facts, now):
-        level, summary, values = DiagnosticStatus.OK, 'Active.', self._values(facts, now)
+        values = self._values(facts, now)
+        warnings = self._warnings(facts, values)
+        for part in self._parts:
+            more, wrong = part.facts()
+            values |= more
+            warnings += wrong
+        level, summary = DiagnosticStatus.OK, 'Active.'
         if not self._is_active():
             summary = 'Inactive.'
         elif self._cycle.fault:
             level, summary = DiagnosticStatus.ERROR, self._cycle.fault
-        elif warnings := self._warnings(facts, values):
+        elif warnings:
             level, summary = DiagnosticStatus.WARN, ' '.join(warnings)
         return DiagnosticStatus(
             level=level, name=self._name, hardware_id=self._controller.model.name, message=summary,
@@ -75,10 +82,7 @@ class Diagnostics(Part):
             warnings.append('Effort limits are reached.')
         if facts['unsolved']:
             warnings.append(unsolved_in_words(facts))
-        warnings += sensors.facts(self._controller)[1]
-        warnings += facts_of_grasps(self._controller)[1]
         warnings.append(singular_in_words(self._controller, facts, values))
-        warnings += [warning() for warning in self.warnings]
         return [*filter(None, warnings)]
 
     def _values(self, facts, now):
@@ -106,11 +110,7 @@ class Diagnostics(Part):
             'cycles with unsolved limits': str(facts['unsolved']),
             'cycles that skipped tasks': str(facts['levels_skipped']),
             'passive joints': named_dofs(self._controller.model, self._controller.passive),
-            'locked joints': named_dofs(self._controller.model, self._controller.locked),
-            **sensors.facts(self._controller)[0],
-            **facts_of_grasps(self._controller)[0]}
-        for more in self.facts:
-            values |= more()
+            'locked joints': named_dofs(self._controller.model, self._controller.locked)}
         tasks = self._controller.tasks.values()
         values['active tasks'] = ', '.join(task.name for task in tasks if task.enabled) or 'none'
         first = np.cumsum([0, *(task.points for task in tasks)])

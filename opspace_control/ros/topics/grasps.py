@@ -51,6 +51,33 @@ class Grasps(Part):
     def _put_objects(self):
         self.put_objects([grasp.name for grasp, _, message in self._engaged if message.data])
 
+    def facts(self):
+        """Return diagnostics of grasps and contacts, a dict of text, and warnings."""
+        values, warnings = {}, []
+        for name, grasp in self._controller.grasps.items():
+            values[f'{name}: engaged'] = 'yes' if grasp.engaged else 'no'
+            if not grasp.engaged:
+                continue
+            distance, angle = grasp.closure_residual
+            tensions, _ = grasp.internal_forces
+            values |= {
+                f'{name}: internal tensions [N]': _numbers(tensions, '.2f'),
+                f'{name}: squeeze [N]': f'{grasp.applied_force:.2f}',
+                f'{name}: load shares': _numbers(grasp.load_shares, '.3f'),
+                f'{name}: closure residual [mm]': f'{1e3 * distance:.3f}',
+                f'{name}: closure residual [deg]': f'{np.degrees(angle):.3f}'}
+            if grasp.slips:
+                warnings.append(f"'{name}' may slip: the largest grasp force is not enough.")
+        for contact in contacts_of(self._controller):
+            values[f'{contact.name}: engaged'] = 'yes' if contact.closed else 'no'
+            if contact.closed:
+                values |= {f'{contact.name}: load [N]': f'{contact.load:.1f}',
+                           f'{contact.name}: friction used': f'{contact.slip:.2f}'}
+                if contact.slip > 1.0:
+                    does = 'slip' if contact.load > 0 else 'lift'
+                    warnings.append(f"'{contact.name}' may {does}.")
+        return values, warnings
+
     def add_to(self, feedback):
         """Add ``~/<grasp>/current_internal_force`` to a Feedback."""
         for grasp in self._controller.grasps.values():
@@ -115,33 +142,6 @@ class Grasps(Part):
 def _fill_internal_force(grasp, message, _stamp):
     tensions, moments = grasp.internal_forces
     message.data = [*tensions.tolist(), *moments.ravel().tolist()]
-
-
-def facts(controller):
-    """Return diagnostics of grasps and contacts, a dict of text, and warnings."""
-    values, warnings = {}, []
-    for name, grasp in controller.grasps.items():
-        values[f'{name}: engaged'] = 'yes' if grasp.engaged else 'no'
-        if not grasp.engaged:
-            continue
-        distance, angle = grasp.closure_residual
-        tensions, _ = grasp.internal_forces
-        values |= {
-            f'{name}: internal tensions [N]': _numbers(tensions, '.2f'),
-            f'{name}: squeeze [N]': f'{grasp.applied_force:.2f}',
-            f'{name}: load shares': _numbers(grasp.load_shares, '.3f'),
-            f'{name}: closure residual [mm]': f'{1e3 * distance:.3f}',
-            f'{name}: closure residual [deg]': f'{np.degrees(angle):.3f}'}
-        if grasp.slips:
-            warnings.append(f"'{name}' may slip: the largest grasp force is not enough.")
-    for contact in contacts_of(controller):
-        values[f'{contact.name}: engaged'] = 'yes' if contact.closed else 'no'
-        if contact.closed:
-            values |= {f'{contact.name}: load [N]': f'{contact.load:.1f}',
-                       f'{contact.name}: friction used': f'{contact.slip:.2f}'}
-            if contact.slip > 1.0:
-                warnings.append(f"'{contact.name}' may {'slip' if contact.load > 0 else 'lift'}.")
-    return values, warnings
 
 
 def _numbers(values, form):

@@ -51,9 +51,8 @@ class Interface(Part):
         NearPairsLog(*common)
         self._grasps.put_objects = self.collision.put_grasped
         self._unreached = UnreachedGoals(*common)
-        diagnostics = Diagnostics(*common)
-        diagnostics.facts.extend((self._legs.facts, self._schedule.facts, self.collision.facts))
-        diagnostics.warnings.append(self.collision.warning)
+        Diagnostics((self._sensors, self._grasps, self._legs, self._schedule, self.collision),
+                    *common)
         feedback = Feedback(self._endpoints)
         add_task_topics(feedback, controller, self._frames)
         self._grasps.add_to(feedback)

@@ -159,16 +159,16 @@ class Legs(Part):
         return list(self._locomotion.footholds[~self._locomotion.on_ground])
 
     def facts(self):
-        """Return diagnostics, a dict of text."""
+        """Return diagnostics, a dict of text, and no warnings."""
         if not self.present:
-            return {}
+            return {}, []
         walk, values = self._locomotion, {'gait': self._gait}
         gait = walk.gait
         if gait != STAND:  # in which it may still make its last steps
             period = gait.period * math.sqrt(walk.stance.height / -GRAVITY[2])
             values |= {'stride [s]': f'{period:.3f}', 'duty factor': f'{gait.duty:.2f}'}
         values['velocity command'] = ' '.join(f'{one:.2f}' for one in walk.velocity)
-        return values
+        return values, []
 
     def _choose(self, age):
         """Set command and gait, the last cmd_vel being so old, s."""

@@ -36,10 +36,22 @@ class Sensors(Part):
 
     def watch(self):
         """Warn periodically about sensors of tasks without recent readings."""
-        for sensor, task in silent_sensors(self._controller):
-            seen = (f'for {sensor.age:.1f} s' if np.isfinite(sensor.age) else 'so far')
+        for sensor, task in self._silent():
+            seen = f'for {sensor.age:.1f} s' if np.isfinite(sensor.age) else 'so far'
             self._warn(f"No reading of sensor '{sensor.name}' {seen}: '{task.name}' controls force "
                        'open loop.', sensor.name, _RARELY)
+
+    def facts(self):
+        """Return diagnostics of force control, a dict of text, and warnings."""
+        values = {}
+        for task in self._pressing:
+            loop = 'closed loop' if task.force.closed_loop else 'open loop'
+            values[f'force of {task.name}'] = f'{loop}, contact: {task.force.contact}'
+        for sensor in self._controller.sensors.values():
+            values[f'age of {sensor.name} [s]'] = f'{sensor.age:.4f}'
+        silent = dict.fromkeys(sensor.name for sensor, _ in self._silent())
+        return values, [f"Sensor '{name}' has no recent reading: force is controlled open loop."
+                        for name in silent]
 
     def _on_wrench(self, sensor, reader, data):
         with self._refusing(f"A wrench of '{sensor.name}'"):
@@ -62,29 +74,15 @@ class Sensors(Part):
         self._logger.info(message)
         return message
 
+    @property
+    def _pressing(self):
+        """The tasks that control force along some axis."""
+        return [task for task in self._controller.tasks.values()
+                if isinstance(task, OperationalTask) and task.force_axes]
 
-def _pressing(controller):
-    """Return the tasks that control force along some axis."""
-    return [task for task in controller.tasks.values()
-            if isinstance(task, OperationalTask) and task.force_axes]
-
-
-def silent_sensors(controller):
-    """Yield the sensors of active tasks without recent readings, each with the task."""
-    for task in _pressing(controller):
-        sensor = task.force.sensor
-        if sensor and task.enabled and not sensor.fresh:
-            yield sensor, task
-
-
-def facts(controller):
-    """Return diagnostics of force control, a dict of text, and warnings."""
-    values = {}
-    for task in _pressing(controller):
-        loop = 'closed loop' if task.force.closed_loop else 'open loop'
-        values[f'force of {task.name}'] = f'{loop}, contact: {task.force.contact}'
-    for sensor in controller.sensors.values():
-        values[f'age of {sensor.name} [s]'] = f'{sensor.age:.4f}'
-    silent = dict.fromkeys(sensor.name for sensor, _ in silent_sensors(controller))
-    return values, [f"Sensor '{name}' has no recent reading: force is controlled open loop."
-                    for name in silent]
+    def _silent(self):
+        """Yield the sensors of active tasks without recent readings, each with the task."""
+        for task in self._pressing:
+            sensor = task.force.sensor
+            if sensor and task.enabled and not sensor.fresh:
+                yield sensor, task
