@@ -16,6 +16,7 @@ from std_srvs.srv import SetBool, Trigger
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model import KinematicTree
 from opspace_control.model.assembly import BASE
+from opspace_control.ros.middleware.conversions import time_message
 from opspace_control.ros.middleware.endpoints import (
     LATCHED,
     NEWEST,
@@ -186,9 +187,7 @@ class SimulatorNode(Node):
         robot, seen = self._robot, self._robot.measured
         self._position[:], self._velocity[:] = seen.positions, seen.velocities
         self._effort[:] = robot.efforts
-        stamp = self._state.header.stamp
-        nanoseconds = round(robot.time * 1e9)
-        stamp.sec, stamp.nanosec = divmod(nanoseconds, 1_000_000_000)
+        stamp = self._state.header.stamp = time_message(round(1e9 * robot.time))
         # Before the joint states, so that a state is complete when they arrive.
         if self._odometry:
             self._odometry.publish(stamp)
@@ -248,17 +247,14 @@ class SimulatorNode(Node):
     def _reset(self):
         self.reset()
         self.publish()
-        return ''
 
     def _pause(self, on):
         self._paused = on
-        return ''
 
     def _step(self):
         if not self._paused:
             raise RosInterfaceError('Pause first.')
         self.step()
-        return ''
 
 
 def main(arguments=None):

@@ -70,10 +70,10 @@ class Endpoints:
         return publisher
 
     def serve(self, kind, name, act):
-        """Serve a Trigger by ``act()``, a SetBool by ``act(on)``: a message, or an OpspaceError."""
+        """Serve a Trigger by ``act()``, a SetBool by ``act(on)``: text, None or an OpspaceError."""
         def answer(request, response):
             try:
-                response.message = act(*([request.data] if kind is SetBool else []))
+                response.message = act(*([request.data] if kind is SetBool else [])) or ''
                 response.success = True
             except OpspaceError as error:
                 response.success, response.message = False, str(error)

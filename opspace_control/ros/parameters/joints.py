@@ -160,17 +160,16 @@ def unknown_joints(model, parameters):
 
 def posture_gains(parameters):
     """Return ``kp`` and ``kd`` as `PostureTask` takes them: by joint, default included."""
-    def gains(gain):
-        own = _of_joints(POSTURE, gain, parameters)
-        return {'default': parameters[f'posture.{gain}'],
-                **{joint: value for joint, value in own.items() if value >= 0.0}}
-    return gains('kp'), gains('kd')
+    return tuple(
+        {'default': parameters[f'posture.{gain}'],
+         **{joint: value for joint, value in own.items() if value >= 0.0}}
+        for gain, own in _given(POSTURE, parameters).items())
 
 
 def standing_posture(model, parameters):
     """Return positions of the joints of a robot that stands, a dict, rad or m."""
-    return {joint: position for joint, position in _of_joints(
-        STANDING, 'position', parameters).items() if joint in model.joint_dofs}
+    return {joint: position for joint, position in _given(STANDING, parameters)['position'].items()
+            if joint in model.joint_dofs}
 
 
 def passive_forces(model, parameters):
@@ -190,7 +189,7 @@ def drive_friction(model, parameters):
 
 def collision_thresholds(model, parameters):
     """Return the external effort of each dof beyond which there is a collision, (nv,)."""
-    common, own = parameters['observer.threshold'], _of_joints(OBSERVED, 'threshold', parameters)
+    common, own = parameters['observer.threshold'], _given(OBSERVED, parameters)['threshold']
     thresholds = np.full(model.nv, np.inf)
     for joint, dofs in model.joint_dofs.items():
         given = own.get(joint, _NONE)
@@ -215,21 +214,19 @@ def external_effort_limits(model, parameters, thresholds):
 
 def _quantities(block, model, parameters, **of_urdf):
     """Return the quantities of a block by joint; of some, (nv,), the URDF's if not given."""
-    quantities = {}
-    for name in (row.name for row in JOINT_BLOCKS[block]):
-        own = _of_joints(block, name, parameters)
-        if name in of_urdf:
-            own = {**dict(zip(model.dof_names, of_urdf[name].tolist(), strict=True)),
-                   **{joint: value for joint, value in own.items() if value >= 0.0}}
-        quantities[name] = own
+    quantities = _given(block, parameters)
+    for name, numbers in of_urdf.items():
+        own = {joint: value for joint, value in quantities[name].items() if value >= 0.0}
+        quantities[name] = {**dict(zip(model.dof_names, numbers.tolist(), strict=True)), **own}
     return quantities
 
 
-def _of_joints(block, leaf, parameters):
-    """Return the given values of one quantity, by joint."""
-    names = (f'{block}.{joint}.{leaf}' for joint in _joints_in(block, parameters))
-    return {name[len(block) + 1:-len(leaf) - 1]: parameters[name]
-            for name in names if name in parameters}
+def _given(block, parameters):
+    """Return the given values of each quantity of a block, by joint."""
+    joints = list(_joints_in(block, parameters))
+    return {row.name: {joint: parameters[name] for joint in joints
+                       if (name := f'{block}.{joint}.{row.name}') in parameters}
+            for row in JOINT_BLOCKS[block]}
 
 
 def _joints_in(block, names):

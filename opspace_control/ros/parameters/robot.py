@@ -202,17 +202,17 @@ def apply_gains(controller, parameters, changed):
         blocks.apply_task(controller.tasks[name], parameters, changed)
     for sensor in controller.sensors.values():
         blocks.apply_sensor(sensor, parameters, changed)
-    blocks.apply_grasps(controller, parameters, set(changed))
-    blocks.put_payloads(controller, parameters, set(changed))
-    blocks.apply_contacts(controller, parameters, set(changed))
-    if any(name.startswith('posture.') for name in changed):
+    blocks.apply_grasps(controller, parameters, changed)
+    blocks.put_payloads(controller, parameters, changed)
+    blocks.apply_contacts(controller, parameters, changed)
+    first = {name.partition('.')[0] for name in changed}
+    if 'posture' in first:
         controller.posture.set_gains(*of_joints.posture_gains(parameters))
-    if any(name.startswith('passive_forces.') for name in changed):
+    if of_joints.PASSIVE in first:
         controller.passive_forces.set(**of_joints.passive_forces(controller.model, parameters))
-    if any(name.startswith('disturbance.') for name in changed):
+    if 'disturbance' in first:
         controller.disturbance.set(**_disturbance_numbers(parameters))
-    if controller.drive_friction and any(
-            name.startswith(f'{of_joints.DRIVES}.') for name in changed):
+    if controller.drive_friction and of_joints.DRIVES in first:
         controller.drive_friction.set(**of_joints.drive_friction(controller.model, parameters))
     if controller.limits and not LIMIT_PARAMETERS.keys().isdisjoint(changed):
         controller.limits = change_limits(controller.limits, parameters)

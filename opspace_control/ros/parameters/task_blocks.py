@@ -96,8 +96,8 @@ def make_task(name, parameters, sensors=None):
 
 def check_task(name, parameters, changed):
     """Raise an OpspaceError if the values of this task are inconsistent."""
-    doubtful = {f'{name}.{key}' for key in (*_AXES, 'trajectory')}
-    if not doubtful.isdisjoint(changed) or 0.0 in np.atleast_1d(parameters[f'{name}.kd']):
+    if (_concern(changed, name, (*_AXES, 'trajectory'))
+            or 0.0 in np.atleast_1d(parameters[f'{name}.kd'])):
         make_task(name, parameters)
 
 
@@ -232,27 +232,27 @@ def _contact_bounds(name, parameters):
 def check_contacts(parameters, changed):
     """Raise a ControlError if contacts cannot have the values of these parameters."""
     for name in parameters['contacts']:
-        if _bounds_changed(name, changed):
+        if _concern(changed, name, _BOUNDS):
             make_contact(name, parameters)
 
 
 def apply_contacts(controller, parameters, changed):
     """Set the bounds of a controller's contacts, as `apply_task` does."""
     for contact in contacts_of(controller):
-        if _bounds_changed(contact.name, changed):
+        if _concern(changed, contact.name, _BOUNDS):
             for key, value in _contact_bounds(contact.name, parameters).items():
                 setattr(contact, key, value)
 
 
-def _bounds_changed(name, changed):
-    """Return whether a bound of this contact is among the names of changed parameters."""
-    return any(f'{name}.{key}' in changed for key in _BOUNDS)
+def _concern(changed, name, keys):
+    """Return whether one of the parameters ``keys`` of a block has changed."""
+    return any(f'{name}.{key}' in changed for key in keys)
 
 
 def put_payloads(controller, parameters, changed=None):
     """Set a controller's payloads from the parameters, if given only those of ``changed`` names."""
     for name in parameters['payloads']:
-        if changed is None or not changed.isdisjoint(f'{name}.{key}' for key in _PAYLOAD):
+        if changed is None or _concern(changed, name, _PAYLOAD):
             controller.payloads.put(name, parameters[f'{name}.frame'] or name,
                                     read_payload(name, parameters))
 
@@ -265,9 +265,9 @@ def contacts_of(controller):
 def apply_grasps(controller, parameters, changed):
     """Set payloads, grasp forces and gains of a controller's grasps, as `apply_task` does."""
     for name, grasp in controller.grasps.items():
-        if not changed.isdisjoint(f'{name}.{key}' for key in _PAYLOAD):
+        if _concern(changed, name, _PAYLOAD):
             grasp.payload = read_payload(name, parameters)
-        if not changed.isdisjoint(f'{name}.{key}' for key in _DRIFT):
+        if _concern(changed, name, _DRIFT):
             grasp.set_drift_gains(*(parameters[f'{name}.{key}'] for key in _DRIFT))
-        if not changed.isdisjoint(f'{name}.{key}' for key in _FORCE):
+        if _concern(changed, name, _FORCE):
             grasp.grasp_force = read_grasp_force(name, parameters)
