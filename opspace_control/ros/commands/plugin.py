@@ -172,9 +172,7 @@ class PluginCommands:
         """Leave the plug-in."""
         self._cycle.link.detach()
 
-    def destroy(self):
-        """Leave the plug-in."""
-        self.close()
+    destroy = close
 
 
 class PluginHandover(Handover):

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes of the world, of payloads, of grasped objects and of what else links carry."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from opspace_control.collision import Shape
@@ -14,18 +12,11 @@ from opspace_control.ros.parameters.task_parameters import SHAPE
 from opspace_control.spatial.rotations import matrix_from_quaternion
 
 
-class Grasped(NamedTuple):
-    """Where the object of an engaged grasp is."""
-
-    pose: object  # in the link of the first effector, (4, 4)
-    hands: tuple  # links of the effectors and of what these carry, which it touches
-
-
 def make_shapes(parameters, grasped):
     """
     Return the shapes that are there, or raise an OpspaceError that names one that cannot be used.
 
-    ``grasped`` is, by name, `Grasped` of each grasp that is engaged.
+    ``grasped`` are the grasps that are engaged, `Grasp` by name.
     """
     owners = _owners(parameters)
     shapes = {name: make_shape(name, parameters, owners.get(name), grasped)
@@ -55,7 +46,8 @@ def make_shape(name, parameters, owner=None, grasped=()):
         return shape.carried_by(parameters[f'{owner}.frame'] or owner)
     carrier = None if parameters[f'{owner}.kind'] == 'fingertips' else (
         parameters[f'{owner}.effectors'][0])
-    return shape.carried_by(carrier, grasped[owner].pose if owner in grasped else np.eye(4))
+    pose = grasped[owner].pose_in_carrier if owner in grasped else np.eye(4)
+    return shape.carried_by(carrier, pose)
 
 
 def _owners(parameters):
@@ -93,7 +85,7 @@ def may_touch(parameters, grasped):
     pairs = [(link, other) for name, own in links.items()
              for other in filter(None, parameters[f'{name}.may_touch']) for link in own]
     pairs += [(shape, link) for shape, owner in owners.items() if owner in grasped
-              for link in grasped[owner].hands]
+              for link in grasped[owner].hand_links]
     absent = _absent(parameters, owners, grasped)
     return [pair for pair in pairs if absent.isdisjoint(pair)]
 

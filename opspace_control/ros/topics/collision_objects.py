@@ -17,7 +17,7 @@ from opspace_control.model.topology import nearest
 from opspace_control.ros.middleware.conversions import listed, nanoseconds
 from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.middleware.serialized import open_message
-from opspace_control.ros.parameters.shape_blocks import Grasped, make_shapes, may_touch
+from opspace_control.ros.parameters.shape_blocks import make_shapes, may_touch
 from opspace_control.ros.topics.frame_followers import Follower, FrameFollowers
 from opspace_control.ros.topics.marker_shapes import shape_of_marker
 from opspace_control.ros.topics.object_motion import CollisionObject, Motion
@@ -88,9 +88,7 @@ class CollisionObjects(Part):
 
     def _described(self, parameters, engaged):
         """Return the shapes of parameters that are there, and pairs that may touch, or raise."""
-        grasps = self._controller.grasps
-        grasped = {name: Grasped(grasps[name].pose_in_carrier, grasps[name].hand_links)
-                   for name in engaged}
+        grasped = {name: self._controller.grasps[name] for name in engaged}
         shapes, links = make_shapes(parameters, grasped), self._controller.model.frame_names
         followers = {shape.name: Follower(replace(shape, link=None), shape.link)
                      for shape in shapes if shape.link and shape.link not in links}

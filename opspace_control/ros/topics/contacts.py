@@ -53,10 +53,7 @@ class ContactSchedule(Part):
                 changed = True
                 (contact.engage if engaged else contact.disengage)()
         if changed:
-            for task in self._controller.tasks.values():
-                if task.target is None:  # enabled anew
-                    self._goals.pace.forget(task)
-                    self._goals.moving.stop(task)
+            self._goals.forget_cleared()
             self._legs.set_support()
 
     def facts(self):

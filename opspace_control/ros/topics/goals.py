@@ -31,13 +31,13 @@ class Goals(Part):
     """
     Subscriptions that check goals, in any of ``frames``, and set them; services that switch tasks.
 
-    A goal that cannot be used is refused with a throttled warning, and the old one stays.
+    A goal that cannot be used, or of a task that the gait of ``legs`` sets, is refused with a
+    throttled warning, and the old one stays.
     """
 
-    def __init__(self, frames, *common):
+    def __init__(self, frames, legs, *common):
         super().__init__(*common)
-        self._frames, controller = frames, self._controller
-        self.check_free = lambda name: None  # raises an OpspaceError if something else sets it
+        self._frames, self._legs, controller = frames, legs, self._controller
         self.moving = MovingGoals()
         self.limits = GoalLimits(controller.model)
         self.pace = GoalPace(1000.0)
@@ -48,11 +48,18 @@ class Goals(Part):
                 self._endpoints.serve(SetBool, f'~/{task.name}/enable', partial(self._enable, task))
         self._listen(JointState, '~', 'target_joint', self._on_joints, controller.posture)
 
-    def hold(self, reason='the robot holds'):
+    def hold(self):
         """Make the present pose every goal; discard waiting goals."""
         self.pace.forget()
-        self.moving.stop(reason=reason)
+        self.moving.stop(reason='the robot holds')
         self._controller.hold()
+
+    def forget_cleared(self):
+        """Discard the waiting and moving goals of tasks whose goals a switch has cleared."""
+        for task in self._controller.tasks.values():
+            if task.target is None:
+                self.pace.forget(task)
+                self.moving.stop(task)
 
     def take_due(self):
         """Set waiting goals that are due; to be called often."""
@@ -76,7 +83,7 @@ class Goals(Part):
 
         def checked(message):
             with self._refusing('A goal'):
-                self.check_free(getattr(task, 'name', ''))
+                self._legs.check_free(getattr(task, 'name', ''))
                 take(message, task)
 
         def callback(message):
@@ -172,7 +179,7 @@ class Goals(Part):
         self.moving.end_plan()
 
     def _enable(self, task, on):
-        self.check_free(task.name)
+        self._legs.check_free(task.name)
         with self._cycle.ramps.smoothly():
             # Inside `smoothly` a task that is ramping down is disabled.
             if on and not task.enabled:

@@ -17,13 +17,13 @@ class Grasps(Part):
     """
     The services ``~/<grasp>/engage``, ``~/<contact>/engage``; the topics ``internal_force``.
 
-    ``engaged`` is for gripper controllers. ``goals`` stop for tasks that a grasp replaces.
+    ``engaged`` is for gripper controllers. ``goals`` stop for tasks that a grasp replaces; a gait
+    of ``legs`` switches contacts by itself.
     """
 
-    def __init__(self, goals, *common):
+    def __init__(self, goals, legs, *common):
         super().__init__(*common)
-        self._goals, controller = goals, self._controller
-        self.check_free = lambda name: None  # raises an OpspaceError if something else switches it
+        self._goals, self._legs, controller = goals, legs, self._controller
         self.put_objects = lambda names: None  # takes the names of all grasps that are closed
         for one in (*controller.grasps.values(), *contacts_of(controller)):
             self._endpoints.serve(SetBool, f'~/{one.name}/engage', partial(self._engage, one))
@@ -110,7 +110,7 @@ class Grasps(Part):
         if not (self._is_active() and self._cycle.known):
             raise RosInterfaceError('The controller is not active.',
                                     cure='Activate it, and wait for the first joint state.')
-        self.check_free(switched.name)
+        self._legs.check_free(switched.name)
         with self._cycle.ramps.smoothly():
             if on:
                 switched.engage(self._cycle.state)
@@ -120,10 +120,7 @@ class Grasps(Part):
         (self._wanted.add if on else self._wanted.discard)(switched)
         self.tell()
         self._put_objects()  # elsewhere, if it was engaged again before the end of the ramp
-        for task in self._controller.tasks.values():
-            if task.target is None:  # changed by the switch
-                self._goals.pace.forget(task)
-                self._goals.moving.stop(task)
+        self._goals.forget_cleared()
 
     def _on_internal_force(self, grasp, message):
         data, members = list(message.data), len(grasp.internal_forces[0])

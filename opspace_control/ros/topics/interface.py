@@ -39,12 +39,11 @@ class Interface(Part):
         self._parameters = parameters
         self._frames = Frames(controller.model, cycle, transforms, parameters['frame_prefix'],
                               parameters['odom_frame'])
-        self._goals = Goals(self._frames, *common)
+        self._legs = Legs(parameters, *common)
+        self._goals = Goals(self._frames, self._legs, *common)
         self._plans = Plans(self._goals, *common)
         self._sensors = Sensors(self._frames, *common)
-        self._grasps = Grasps(self._goals, *common)
-        self._legs = Legs(parameters, *common)
-        self._goals.check_free = self._grasps.check_free = self._legs.check_free
+        self._grasps = Grasps(self._goals, self._legs, *common)
         self._schedule = ContactSchedule(self._goals, self._legs, *common)
         ContactBounds(self._frames, self._legs, *common)
         self.collision = CollisionObjects(self._frames, *common)
