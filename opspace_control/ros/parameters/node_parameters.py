@@ -16,7 +16,7 @@ from opspace_control.arguments import make_parser
 from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.model.urdf import urdf_text
 from opspace_control.ros.middleware.executor import parse
-from opspace_control.ros.parameters.parameter_file import ParameterFile
+from opspace_control.ros.parameters.parameter_file import ParameterFile, refusals
 from opspace_control.ros.parameters.parameter_table import unknown_parameter
 
 
@@ -65,31 +65,25 @@ class NodeParameters(Mapping):
         Declare every parameter of a table that is not declared yet, with a value.
 
         A value is necessary: rclpy returns none of several parameters if one has no value. A value
-        of a file or the command line that has the wrong type or is refused is a RosInterfaceError.
+        of a file or the command line that is among `refusals` is a RosInterfaceError.
         """
-        for parameter in table:
-            if parameter.name in self._table:
-                continue
-            self._table[parameter.name] = parameter
-            cure = ''
-            try:
-                self._declare(parameter)
-                self._read(parameter.name)
-                reason = parameter.refusal(self[parameter.name])
-            except exceptions.InvalidParameterTypeException as error:
-                reason = str(error)
-                if parameter.type == 'double':
-                    cure = 'Write a whole number with a decimal point, as in 1.0.'
-            except exceptions.InvalidParameterValueException as error:
-                reason = str(error)
-            if reason:
-                raise RosInterfaceError(f'Parameter {parameter.name}: {reason}.', cure=cure,
-                                        parameter=parameter.name)
+        new = {parameter.name: parameter for parameter in table
+               if parameter.name not in self._table}
+        self._table |= new
+        given = {name: _plain(given.value) for name, given in self.given.items()
+                 if name in new and given.value is not None}  # [] in a file is no value
+        for error in refusals(given, new.values()):
+            raise error
+        for name, parameter in new.items():
+            self._declare(parameter)
+            self._read(name)
+            if self[name] is None:
+                raise RosInterfaceError(f'Parameter {parameter.refusal(None)}.', parameter=name)
 
     @property
     def given(self):
-        """Names of the parameters of a file or the command line, declared or not."""
-        return tuple(self._node._parameter_overrides)  # rclpy has no public access
+        """The parameters of a file or the command line, declared or not, by name."""
+        return self._node._parameter_overrides  # rclpy has no public access
 
     def check_names(self):
         """Raise a RosInterfaceError that names given parameters of no table: ROS ignores them."""
@@ -132,15 +126,12 @@ class NodeParameters(Mapping):
                 else change for change in changes]
 
     def _read(self, name):
-        self._keep(name, self._node.get_parameter(name).value)
-
-    def _keep(self, name, value):
-        self._values[name] = value.tolist() if hasattr(value, 'tolist') else value
+        self._values[name] = _plain(self._node.get_parameter(name).value)
 
     def _on_change(self, changes):
         changes = [change for change in changes if change.name in self._table]
         for change in changes:
-            self._keep(change.name, change.value)
+            self._values[change.name] = _plain(change.value)
         self._changed([change.name for change in changes])
 
     def _refuse_or_accept(self, changes):
@@ -154,6 +145,11 @@ class NodeParameters(Mapping):
         except OpspaceError as error:
             return msg.SetParametersResult(successful=False, reason=str(error))
         return msg.SetParametersResult(successful=True)
+
+
+def _plain(value):
+    """Return the value of a parameter of rclpy, an array as a list."""
+    return value.tolist() if hasattr(value, 'tolist') else value
 
 
 def _as_declared(parameter, change):
