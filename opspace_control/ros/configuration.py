@@ -29,9 +29,8 @@ class Configuration:
 
     The constructor withdraws all of it if it fails; if the URDF text ``description`` and the
     parameters do not fit, it raises an OpspaceError. A `TopicRoute` makes cycle, commands and
-    odometry.
-    ``is_active()`` returns whether the LifecycleNode is commanding. ``hardware`` names the
-    <ros2_control> blocks of the joints.
+    odometry. ``is_active()`` returns whether the LifecycleNode is commanding. ``hardware`` names
+    the <ros2_control> blocks of the joints.
     """
 
     def __init__(self, node, description, route, is_active):

@@ -109,10 +109,9 @@ class Rivals:
         for topic in self._topics:
             names = [name for name, gid in graph.publishers(self._node, topic)
                      if gid not in self._ignored]
-            own = [self._name] * self._own
             found += [name for name in names if name != self._name
                       and (topic == self._topic or name not in relays)]
-            found += [name for name in names if name == self._name][len(own):]
+            found += [name for name in names if name == self._name][self._own:]
         return found
 
     def _answers(self, name):

@@ -19,8 +19,7 @@ from opspace_control.errors import OpspaceError, RosInterfaceError
 from opspace_control.ros.middleware.conversions import fill_message
 from opspace_control.ros.middleware.joint_messages import joint_state
 
-# Received joint states and commands: only the newest one matters.
-# Compatible with every publisher.
+# Received joint states and commands: only the newest one matters. Serves every publisher.
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 # Goals, commands sent, feedback: compatible with every subscriber.

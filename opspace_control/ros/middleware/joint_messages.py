@@ -22,7 +22,7 @@ class JointStateReader:
     Read positions and velocities out of serialized JointState messages.
 
     Joints are matched by name (``model.dof_names``) in any order; further joints are ignored. The
-    order is found once and kept while the publisher keeps it, so that a message costs a few
+    order is found once and kept while messages have one layout, so that a message costs a few
     comparisons of bytes and two gathers. A ``model`` with dofs that a JointState cannot have is a
     RosInterfaceError: those of a floating base aside, all have a coordinate of their own. Messages
     are opened by ``open``, that of a `MessageReader`.
@@ -37,8 +37,7 @@ class JointStateReader:
                     f"'{name}' cannot be given by a JointState.", joint=name,
                     cure='Use joints of one degree of freedom, and floating_base for the base.')
         self.open = MessageReader(JointState).open
-        self._names = self._places = None  # of the message before
-        self._from = np.zeros(len(self._wanted), dtype=np.intp)
+        self._places = None  # of the message before
 
     def read(self, opened, positions, velocities):
         """
@@ -55,28 +54,21 @@ class JointStateReader:
         """Find the numbers of the joints in messages of the layout of this one."""
         self._places = None
         names = opened.like.name
-        if names is not self._names and names != self._names:
-            self._match(names)
-        positions, velocities, _ = opened.numbers
-        if not len(positions) == len(velocities) == len(names):
-            raise RosInterfaceError(
-                f'The joint state names {len(names)} joints but has {len(positions)} positions '
-                f'and {len(velocities)} velocities.',
-                cure='Its publisher must give all three with one length.')
-        self._positions, self._velocities = (
-            place.start + self._from for place in opened.places[:2])
-        self._places = opened.places
-
-    def _match(self, names):
-        self._names = None
         where = {name: i for i, name in enumerate(names)}
         missing = [name for name in self._wanted if name not in where]
         if missing:
             raise RosInterfaceError(
                 f'The joint state lacks {listed(missing)}.', joint=missing[0],
                 cure='Its publisher must give every joint of the robot description in one message.')
-        self._from[:] = [where[name] for name in self._wanted]
-        self._names = names
+        positions, velocities, _ = opened.numbers
+        if not len(positions) == len(velocities) == len(names):
+            raise RosInterfaceError(
+                f'The joint state names {len(names)} joints but has {len(positions)} positions '
+                f'and {len(velocities)} velocities.',
+                cure='Its publisher must give all three with one length.')
+        index = np.array([where[name] for name in self._wanted], dtype=np.intp)
+        self._positions, self._velocities = (place.start + index for place in opened.places[:2])
+        self._places = opened.places
 
 
 # By the value of the parameter command_type.

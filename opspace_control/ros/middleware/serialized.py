@@ -183,12 +183,7 @@ class _Layout:
         self._numbers = slice(_FIRST_FIELD, _FIRST_FIELD + (len(data) - _FIRST_FIELD) // 8 * 8)
         self._places = [slice((place.start - _FIRST_FIELD) // 8, (place.stop - _FIRST_FIELD) // 8)
                         for place in fields.places]
-        parts, end = [], 0
-        for place in (*([fields.stamp] if fields.stamp else []), *fields.places):
-            parts.append(f'{place.start - end}s{place.stop - place.start}x')
-            end = place.stop
-        self._between = struct.Struct(f'={"".join(parts)}{len(data) - end}s').unpack
-        self._constant = self._between(data)
+        # What is between fields may change.
         mask = bytearray(len(data))
         for place in fields.fixed:
             mask[place] = b'\xff' * (place.stop - place.start)
@@ -201,13 +196,8 @@ class _Layout:
 
         None if it differs from that one in more than stamp and numbers.
         """
-        if len(data) != self._size:
+        if len(data) != self._size or self._fixed_part(data) != self._fixed:
             return None
-        between = self._between(data)
-        if between != self._constant:
-            if self._fixed_part(data) != self._fixed:
-                return None
-            self._constant = between  # a publisher may have the same between fields again
         stamp = None
         if self._stamp:
             sec, nanosec = _STAMP.unpack_from(data, self._stamp.start)

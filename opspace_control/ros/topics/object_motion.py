@@ -20,16 +20,9 @@ class Motion:
     """
     A pose that messages give, and the velocity between the last two of them.
 
-    Attributes
-    ----------
-    pose : array (4, 4)
-    stamp : int
-        Of the last message, ns.
-    received : int
-        When it came, ns, by the time of the joint states.
-    twist : array (6,)
-        Velocity ``[v; ω]``, m/s and rad/s.
-
+    ``pose``, (4, 4), and ``stamp``, ns, are those of the last message, ``received`` is the time of
+    the joint states at which it came, ns, and ``twist``, (6,), the velocity ``[v; ω]``, m/s and
+    rad/s.
     """
 
     def __init__(self, pose, stamp, now):
