@@ -22,14 +22,13 @@ from ros2_words import dump, load
 from opspace_control.cli.parameters import parameter_file, yaml_value
 from opspace_control.cli.robots import LEGGED, ROBOTS
 from opspace_control.errors import ControlError, RosInterfaceError
-from opspace_control.ros.configuration import Configuration
+from opspace_control.ros.configuration import Configuration, Recorded
 from opspace_control.ros.parameters import robot
 from opspace_control.ros.parameters.controller_parameters import (
     controller_table,
 )
 from opspace_control.ros.parameters.node_parameters import NodeParameters
 from opspace_control.ros.parameters.parameter_table import Parameter
-from opspace_control.ros.parameters.recorded import Recorded
 from opspace_control.ros.parameters.task_blocks import make_contact
 from opspace_control.share import share_directory
 

@@ -181,6 +181,6 @@ class CommandWatchdogNode(Node):
             self._hand_back.end()
 
 
-def main(arguments=None):
+def main(arguments):
     """Run the command watchdog node until SIGINT or SIGTERM; return the exit code."""
     return run(CommandWatchdogNode, node_arguments('command_watchdog', _ABOUT, arguments))

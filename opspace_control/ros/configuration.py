@@ -4,6 +4,7 @@
 
 import contextlib
 from collections import ChainMap
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -13,7 +14,6 @@ from opspace_control.model.ros2_control import hardware_of
 from opspace_control.ros.middleware.conversions import simulated_time
 from opspace_control.ros.middleware.endpoints import Endpoints
 from opspace_control.ros.parameters import joints, robot
-from opspace_control.ros.parameters.recorded import Recorded
 from opspace_control.ros.parameters.shape_blocks import changes_shapes
 from opspace_control.ros.parameters.task_blocks import check_contacts, check_frames
 from opspace_control.ros.topics.interface import Interface
@@ -21,6 +21,31 @@ from opspace_control.tasks.joint import JointTask
 
 # Which joints are active: changed as a whole, at once.
 STATUS_PARAMETERS = frozenset({'passive_joints', 'locked_joints'})
+
+
+class Recorded(Mapping):
+    """
+    A mapping of parameters that notes the names that are read from it.
+
+    What reads them depends on these alone, for whatever decides to read another one is read, too.
+    """
+
+    def __init__(self, parameters):
+        self._parameters, self._read = parameters, set()
+
+    def concern(self, names):
+        """Return whether one of these names has been read, or none at all yet."""
+        return not self._read or not self._read.isdisjoint(names)
+
+    def __getitem__(self, name):
+        self._read.add(name)
+        return self._parameters[name]
+
+    def __iter__(self):
+        return iter(self._parameters)
+
+    def __len__(self):
+        return len(self._parameters)
 
 
 class Configuration:

@@ -232,6 +232,6 @@ class ControllerNode(LifecycleNode):
             self._configuration.apply(names)
 
 
-def main(arguments=None):
+def main(arguments):
     """Run the controller node until SIGINT or SIGTERM; return the exit code."""
     return executor.run(ControllerNode, node_arguments('controller', _ABOUT, arguments))

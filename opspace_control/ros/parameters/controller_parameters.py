@@ -6,22 +6,14 @@ import math
 from dataclasses import replace
 
 from opspace_control.dynamics.drive_friction import HORIZON, SLIP_VELOCITY
-from opspace_control.ros.parameters.joints import table_of_joints
+from opspace_control.ros.parameters import task_parameters
+from opspace_control.ros.parameters.joints import OBSERVER, table_of_joints
 from opspace_control.ros.parameters.leg_parameters import LEGS
-from opspace_control.ros.parameters.observer_parameters import OBSERVER
 from opspace_control.ros.parameters.parameter_table import (
     Parameter,
     changeable,
     named_blocks,
     names_in,
-)
-from opspace_control.ros.parameters.task_parameters import (
-    CONTACT,
-    GRASP,
-    PAYLOAD,
-    SENSOR,
-    SHAPE,
-    TASK,
 )
 
 COMMAND_TOPIC = Parameter('command_topic', 'string', 'effort_controller/commands',
@@ -275,8 +267,9 @@ WATCHDOG = (
 )
 
 # The blocks of names that a parameter lists, and their rows.
-BLOCKS = {'tasks': TASK, 'grasps': GRASP, 'contacts': CONTACT, 'sensors': SENSOR,
-          'payloads': PAYLOAD, 'shapes': SHAPE}
+BLOCKS = {'tasks': task_parameters.TASK, 'grasps': task_parameters.GRASP,
+          'contacts': task_parameters.CONTACT, 'sensors': task_parameters.SENSOR,
+          'payloads': task_parameters.PAYLOAD, 'shapes': task_parameters.SHAPE}
 # Names of parameters or topics of the node itself.
 _RESERVED = ('collision', 'disturbance', 'drive_friction', 'goals', 'legs', 'limits', 'observer',
              'passive_forces', 'plugin', 'posture', 'safety', 'stance')

@@ -1,6 +1,6 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""Joints in parameters: the commanded ones in order, the status of the others, blocks of joints."""
+"""Joints in parameters: order, status, blocks of each joint, the observer of external efforts."""
 
 import numpy as np
 
@@ -77,6 +77,24 @@ def named_dofs(model, dofs):
     """Return the names of some degrees of freedom, (nv,) bool, as text."""
     return ', '.join(model.names_of(dofs)) or 'none'
 
+
+# Of the controller node: the observer of external efforts, and collisions.
+OBSERVER = (
+    changeable('observer.rate', 'double', 50.0,
+        'Rate of the observer of external efforts: a constant one is found to 63 % after 1 / rate. '
+        'More follows faster, with more noise. 0: none.', '1/s', 0.0, 1e4),
+    changeable('observer.limit', 'double', 2.0,
+        'Greatest external effort of a joint, in parts of its effort limit, or twice its threshold '
+        'if that is more. 0: no bound.', '', 0.0, 1e6),
+    changeable('observer.threshold', 'double', 0.0,
+        'External effort of any joint beyond which there is a collision. A constant effort of x '
+        'thresholds is found after ln(x / (x - 1)) / observer.rate and a period: by default 14 ms '
+        'for x = 2, 36 ms for 1.2. 0: never.', 'N·m or N', 0.0, 1e6),
+    changeable('observer.reaction', 'string', 'none',
+        'What a collision does: it is logged only; the robot is held in position; or it complies, '
+        'damped, its weight compensated. It ends with ~/hold.',
+        choices=('none', 'stop', 'comply')),
+)
 
 _NONE = -1.0  # a value below zero: the common value is used
 # The blocks with a block of parameters for each joint, and its rows.

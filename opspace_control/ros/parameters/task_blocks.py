@@ -123,7 +123,7 @@ def apply_task(task, parameters, changed):
     if not own:
         return
     if isinstance(task, JointTask):
-        _apply_motion(task, own, ('max_velocity',))
+        _apply_motion(task, parameters, own, ('max_velocity',))
         return
     if not own.keys().isdisjoint(_AXES):
         axes = _axes_of(type(task), *(parameters[f'{task.name}.{key}'] for key in _AXES))
@@ -134,23 +134,22 @@ def apply_task(task, parameters, changed):
         if f'force.{key}' in own:
             setattr(task.force, key, own[f'force.{key}'])
     if isinstance(task, PoseTask):
-        _apply_motion(task, own, _LIMITS)
+        _apply_motion(task, parameters, own, _LIMITS)
         task.impedance.set(own.get('stiffness'), own.get('damping_ratio'))
         task.mode = own.get('mode', task.mode)
         if not own.keys().isdisjoint(('trajectory', *_JERK_LIMITS.values())):
             task.trajectory = read_trajectory_limits(task.name, parameters)
 
 
-def _apply_motion(task, own, limits):
-    """Set the changed gains and velocity limits of a task."""
-    before = {key: getattr(task, key) for key in limits}
-    changes = not own.keys().isdisjoint(limits)
-    # A limit needs damping: without limits, the gains can change in any order.
-    for key in limits if changes else ():
+def _apply_motion(task, parameters, changed, limits):
+    """Set gains and velocity limits of a task if one of them is among the changed parts."""
+    if changed.keys().isdisjoint(('kp', 'kd', *limits)):
+        return
+    for key in limits:  # a limit needs damping: without limits, the gains can change in any order
         setattr(task, key, math.inf)
-    task.set_gains(own.get('kp'), own.get('kd'))
-    for key in limits if changes else ():
-        setattr(task, key, own.get(key, before[key]))
+    task.set_gains(parameters[f'{task.name}.kp'], parameters[f'{task.name}.kd'])
+    for key in limits:
+        setattr(task, key, parameters[f'{task.name}.{key}'])
 
 
 def apply_sensor(sensor, parameters, changed):
