@@ -98,7 +98,7 @@ def source_of(executable):
 
 def name_of(executable):
     """Return the name that a node of ours gives itself."""
-    name, = re.findall(r"super\(\).__init__\('(\w+)', \*\*options\)",
+    name, = re.findall(r"super\(\).__init__\('(\w+)'",
                        source_of(executable).read_text())
     return name
 

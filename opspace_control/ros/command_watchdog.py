@@ -59,14 +59,14 @@ class CommandWatchdogNode(Node):
     Commands must be finite numbers for all joints, and in time; else it holds or damps the robot.
     """
 
-    def __init__(self, stop=None, **options):
-        super().__init__('opspace_command_watchdog', **options)
+    def __init__(self, stop):
+        super().__init__('opspace_command_watchdog')
         self.parameters = NodeParameters(
             self, self._check_status, lambda _: self._apply_parameters())
         self.parameters.declare(WATCHDOG)
         self.parameters.check_names()
         self.parameters.accept_changes()
-        self._check_stop = stop.check if stop else lambda: None
+        self._check_stop = stop.check
         self._controller = None
         self._time = RunningTime(time.perf_counter(), _LONGEST_STEP)
         self._hand_back = connect(self, HandBack)
@@ -97,9 +97,8 @@ class CommandWatchdogNode(Node):
         self._efforts = EffortReader(joints, self._kind)
         self._odometry = BaseOdometry.of(model, self.parameters)
         self._state_input = StateInput(model, self._odometry)
-        servo = Servo(controller, self._state_input)
-        self._envelope = servo.envelope
-        output = CommandOutput(servo, EffortCommand(model, joints, self._kind),
+        self._servo = Servo(controller, self._state_input)
+        output = CommandOutput(self._servo, EffortCommand(model, joints, self._kind),
                                self._onward.publish)
         self._lost = LostCommands(self.parameters, self._state_input, output, self._hand_back,
                                   joints, self._commands.topic_name, self.get_logger())
@@ -125,7 +124,8 @@ class CommandWatchdogNode(Node):
 
     def _apply_parameters(self):
         if self._controller:
-            self._envelope.set_limits(effort_rate=self.parameters['effort_rate'])
+            self._servo.envelope.set_limits(effort_rate=self.parameters['effort_rate'])
+            self._servo.supervisor.release_time = self.parameters['release_time']
             self._controller.set_status(*self._status(self.parameters))
             if self._odometry:
                 self._odometry.timeout = self.parameters['deadline']

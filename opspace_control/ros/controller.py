@@ -50,12 +50,11 @@ class ControllerNode(LifecycleNode):
 
     In state inactive its controller is compiled; in state active it runs one cycle on each joint
     state. With ``autostart`` it makes both transitions as soon as the robot is known. With a
-    controller manager, activation includes the switch of the joints. A `Stop` ends waits; the
-    options are those of a LifecycleNode.
+    controller manager, activation includes the switch of the joints. A `Stop` ends waits.
     """
 
-    def __init__(self, stop=None, **options):
-        super().__init__('opspace_controller', **options)
+    def __init__(self, stop):
+        super().__init__('opspace_controller')
         self._born = time.monotonic()
         executor.refuse_impossible_transitions(self)
         self.parameters = NodeParameters(self, self._check_parameters, self._on_change)
@@ -67,7 +66,7 @@ class ControllerNode(LifecycleNode):
         self._configuration = None
         self._active = False
         self._stop = stop
-        self._route = ROUTES[self.parameters['route']](self, stop.check if stop else lambda: None)
+        self._route = ROUTES[self.parameters['route']](self, stop.check)
         self._manager = self._route.manager
         self._description = RobotDescription(self, self.parameters['robot_description'], self.start)
         self.start()
@@ -82,8 +81,8 @@ class ControllerNode(LifecycleNode):
         if not executor.is_unconfigured(self):
             return  # a client has made the transition
         if self.trigger_configure() != TransitionCallbackReturn.SUCCESS:
-            self._end(RosInterfaceError('The controller cannot start.',
-                                        cure='See the log for the reason.'))
+            self._stop.fail(RosInterfaceError('The controller cannot start.',
+                                              cure='See the log for the reason.'))
         elif (self.trigger_activate() != TransitionCallbackReturn.SUCCESS
               and not self._end_beside_namesakes()):
             self.get_logger().error('The controller stays inactive, until: ros2 lifecycle set '
@@ -166,14 +165,9 @@ class ControllerNode(LifecycleNode):
         try:
             self._rivals.refuse_namesakes()
         except RosInterfaceError as error:
-            self._end(error)
+            self._stop.fail(error)
             return True
         return False
-
-    def _end(self, error):
-        if not self._stop:
-            raise error
-        self._stop.fail(error)
 
     def _release(self, joints_commanded=False):
         """Release the robot; ``joints_commanded`` by another node already."""

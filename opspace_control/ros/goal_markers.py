@@ -112,8 +112,8 @@ _SAME = 1e-4       # m, and parts of a quaternion
 class GoalMarkersNode(Node):
     """The node ``opspace_goal_markers``, for a controller's node of this name."""
 
-    def __init__(self, controller, **options):
-        super().__init__('opspace_goal_markers', **options)
+    def __init__(self, controller):
+        super().__init__('opspace_goal_markers')
         self._controller = expand_topic_name(controller, self.get_name(), self.get_namespace())
         self._markers = InteractiveMarkers(self, self._on_touch)
         self._offer = self._remote = None

@@ -49,8 +49,8 @@ class SimulatorNode(Node):
     takes positions, too: see `NamedCommands`.
     """
 
-    def __init__(self, **options):
-        super().__init__('opspace_simulator', **options)
+    def __init__(self):
+        super().__init__('opspace_simulator')
         self.parameters = NodeParameters(
             self, self._check_parameters, lambda _: self._apply_changes())
         self.parameters.declare(NODE)

@@ -57,11 +57,11 @@ class RecorderNode(Node):
     subscribe to, as soon as they exist, with the quality of service that publishers offer; to
     further ``topics``, or to ``everything`` there is. Messages are written by a RunWriter, which is
     closed when the node leaves, as they come over the network; none is opened. A
-    SingleThreadedExecutor spins it. The options are those of a Node.
+    SingleThreadedExecutor spins it.
     """
 
-    def __init__(self, writer, controller, topics=(), everything=False, **options):
-        super().__init__('opspace_recorder', **options)
+    def __init__(self, writer, controller, topics=(), everything=False):
+        super().__init__('opspace_recorder')
         self._writer = writer
         self._everything = everything
 

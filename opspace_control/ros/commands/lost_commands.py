@@ -144,10 +144,7 @@ class LostCommands:
 
     def _damping_left(self, now):
         """Return the damping scale during the release, from 1 to 0."""
-        if self._release is None:
-            return 1.0
-        elapsed, release_time = now - self._release, self._parameters['release_time']
-        return max(0.0, 1.0 - elapsed / release_time) if release_time else 0.0
+        return 1.0 if self._release is None else self._output.supervisor.fading(now - self._release)
 
     def _brake(self, now):
         """Hold the robot in position, or release it: fading damping, then zero."""

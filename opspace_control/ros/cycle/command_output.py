@@ -15,11 +15,12 @@ class CommandOutput:
     """
     Sends the efforts of a Servo as an EffortCommand, serialized, to ``publish``.
 
-    ``torque``, (nv,), N·m or N, are the last commanded joint forces.
+    ``torque``, (nv,), N·m or N, are the last commanded joint forces; the Supervisor has the ramp of
+    damping.
     """
 
     def __init__(self, servo, command, publish):
-        self.torque, self._servo = servo.tau, servo
+        self.torque, self.supervisor, self._servo = servo.tau, servo.supervisor, servo
         self._command, self._publish = command, publish
 
     def continue_from(self, efforts, now):
@@ -57,14 +58,13 @@ class Release:
     """
     Commands the robot from the end of control to zero effort.
 
-    The Supervisor knows whether the state is known, and the ramp of damping; ``look`` reads the
-    newest joint state at a steady time, s, if there is a new one; ``has_subscriber`` returns
-    whether a node takes the commands.
+    ``look`` reads the newest joint state at a steady time, s, if there is a new one;
+    ``has_subscriber`` returns whether a node takes the commands.
     """
 
-    def __init__(self, state_input, output, supervisor, look, has_subscriber):
-        self._state_input, self._output = state_input, output
-        self._supervisor, self._look, self._has_subscriber = supervisor, look, has_subscriber
+    def __init__(self, state_input, output, look, has_subscriber):
+        self._state_input, self._output, self._supervisor = state_input, output, output.supervisor
+        self._look, self._has_subscriber = look, has_subscriber
         self.rest = output.rest  # commands zero effort
         self._start = time.perf_counter()
 

@@ -107,7 +107,7 @@ class ControlCycle(RobotCycle):
             opened = None if data is None else self._state_input.open(data)
             if opened is not None:
                 self._see(self._state_input.read(opened, now), now)
-        return Release(self._state_input, self._output, self.supervisor, look, has_subscriber)
+        return Release(self._state_input, self._output, look, has_subscriber)
 
     def _see(self, fault, now):
         """Accept the state that was read, or not for the fault; return the number of its trip."""
