@@ -60,7 +60,6 @@ def declared(context, check=lambda values, names: None, changed=lambda names: No
         RosParameter(name, value=value) for name, value in overrides.items()])
     parameters = NodeParameters(node, check, changed)
     parameters.declare(TABLE)
-    parameters.check_names()
     parameters.accept_changes()
     return node, parameters
 

@@ -64,7 +64,6 @@ class CommandWatchdogNode(Node):
         self.parameters = NodeParameters(
             self, self._check_status, lambda _: self._apply_parameters())
         self.parameters.declare(WATCHDOG)
-        self.parameters.check_names()
         self.parameters.accept_changes()
         self._check_stop = stop.check
         self._controller = None

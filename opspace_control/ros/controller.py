@@ -61,7 +61,6 @@ class ControllerNode(LifecycleNode):
         self.parameters.declare(NODE)
         self.parameters.declare(table_of(
             {**dict.fromkeys(self.parameters.given), **self.parameters}))
-        self.parameters.check_names()
         self.parameters.accept_changes()
         self._configuration = None
         self._active = False
@@ -148,8 +147,7 @@ class ControllerNode(LifecycleNode):
             interface.hold()  # a new subscriber must not start with old goals
         # The controller manager may have been restarted without our forward controller, may have
         # deactivated it, or may have activated another one of the same joints.
-        doubtful, cycle.doubtful = cycle.doubtful, False
-        if self._handover and not self._handover.is_limited(doubtful):
+        if self._handover and not self._handover.is_limited():
             self.trigger_deactivate()
             return
         try:

@@ -78,7 +78,6 @@ class SimulatorNode(Node):
             **surroundings.read_bodies(values))
         self._initial = self._initial_positions()
         surroundings.declare_friction(values, self._robot)
-        values.check_names()
         values.accept_changes()
         self._order = {name: i for i, name in enumerate(self._robot.joint_names)}
         self._drives = np.array([self._order[name] for name in self._joints], dtype=np.intp)

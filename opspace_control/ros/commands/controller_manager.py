@@ -11,11 +11,9 @@ from opspace_control.ros.middleware.conversions import listed
 class ControllerManager(ManagerClient):
     """The client that switches the joints; ``meanwhile`` keeps the commands going during waits."""
 
+    suffix = 'switching'
     keeps_joints = False  # whether our controller was active at the last `plan_switch_off`
     _return, _obstacle = Switch([], []), None
-
-    def __init__(self, node, *manager):
-        super().__init__(node, 'switching', *manager)
 
     def switch_on(self, meanwhile):
         """
@@ -203,14 +201,15 @@ class Handover:
             self._logger.error(f'{error} The joints are not returned.')
         return True
 
-    def is_limited(self, doubtful):
+    def is_limited(self):
         """
         Return whether only our controller commands the joints; otherwise log why not.
 
-        The controller manager is asked only if that is ``doubtful``, or if it publishes a change of
-        the active controllers.
+        The controller manager is asked only if that is doubtful to the cycle, or if it publishes a
+        change of the active controllers.
         """
-        doubtful = self._manager.has_news() or doubtful
+        doubtful = self._manager.has_news() or self._cycle.doubtful
+        self._cycle.doubtful = False
         try:
             self._manager.check_hardware()
             if doubtful:

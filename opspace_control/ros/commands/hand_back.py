@@ -22,12 +22,12 @@ class HandBack(ManagerClient):
 
     An attempt is one strict switch, and only if every joint in question has a controller then.
     Until the manager confirms it, and if it refuses, the effort controller stays active.
-
-    The arguments are those of a `ManagerClient`.
     """
 
+    suffix = 'hand_back'
+
     def __init__(self, node, *manager):
-        super().__init__(node, 'hand_back', *manager)
+        super().__init__(node, *manager)
         self._thread, self._job = ThreadPoolExecutor(1), None
         self._news = self._wanted = self._ended = self._done = self._tried = False
         self._due = 0.0       # steady time of the next attempt

@@ -169,10 +169,11 @@ class ManagerClient(ServiceCaller):
     does.
     """
 
+    suffix = ''  # of the node
     preceded = False  # whether other controllers may command references of ours
 
-    def __init__(self, node, suffix, name, controller, timeout):
-        super().__init__(node, suffix, timeout)
+    def __init__(self, node, name, controller, timeout):
+        super().__init__(node, self.suffix, timeout)
         self.name, self.controller = name, controller
         self.period = _USUAL_PERIOD  # of the manager's update loop, s, known after `joints`
         self.hardware = ()  # names of the <ros2_control> blocks to monitor

@@ -53,7 +53,14 @@ class NodeParameters(Mapping):
         self._changed = changed
 
     def accept_changes(self):
-        """Accept changes from now on; the objects that they change must exist."""
+        """
+        Accept changes from now on; the objects that they change must exist.
+
+        Given parameters of no table, which ROS would ignore, are a RosInterfaceError.
+        """
+        undeclared = {name: None for name in self.given if not self._node.has_parameter(name)}
+        if wrong := list(refusals(undeclared, self._table.values())):
+            raise RosInterfaceError(' '.join(map(str, wrong)), parameter=wrong[0].parameter)
         for name in self._table:  # clients may have changed them before
             self._read(name)
         self._node.add_pre_set_parameters_callback(self._prepare)
@@ -84,13 +91,6 @@ class NodeParameters(Mapping):
     def given(self):
         """The parameters of a file or the command line, declared or not, by name."""
         return self._node._parameter_overrides  # rclpy has no public access
-
-    def check_names(self):
-        """Raise a RosInterfaceError that names given parameters of no table: ROS ignores them."""
-        wrong = [unknown_parameter(name, self._table) for name in self.given
-                 if not self._node.has_parameter(name) and not name.startswith('qos_overrides.')]
-        if wrong:
-            raise RosInterfaceError(' '.join(map(str, wrong)), parameter=wrong[0].parameter)
 
     def __getitem__(self, name):
         return self._values[name]
