@@ -105,7 +105,7 @@ def test_wrench_of_a_center_of_mass_is_moved_to_where_it_is_told(frame):
     named, numbers = told['~/center_of_mass/wrench']
     assert named == (frame or MODEL.root_link)
     link = MODEL.forward_kinematics(state)[named]
-    f, n = numbers(None).reshape(2, 3) @ link[:3, :3].T
+    f, n = numbers().reshape(2, 3) @ link[:3, :3].T
     np.testing.assert_allclose(f, task.wrench[:3], rtol=1e-9)
     assert np.linalg.norm(f) > 10.0
     np.testing.assert_allclose(n, np.cross(task.pose[:3] - link[:3, 3], f), atol=1e-9)

@@ -132,6 +132,7 @@ class Feedback:
     def __init__(self, endpoints):
         self._endpoints = endpoints
         self._outlets = []
+        self._results = {}  # of `once`
 
     def add(self, topic, message, fill, qos=RELIABLE):
         """Add a topic: ``fill(stamp)`` writes its message, or returns False for no message."""
@@ -142,14 +143,14 @@ class Feedback:
         """
         Add a topic of a stamped message in a frame, such as a PoseStamped.
 
-        ``numbers(stamp)`` returns those of `fill_message`, or None for no message.
+        ``numbers()`` returns those of `fill_message`, or None for no message.
         """
         message = kind()
         message.header.frame_id = frame
         part = getattr(message, list(message.get_fields_and_field_types())[-1])
 
         def fill(stamp):
-            present = numbers(stamp)
+            present = numbers()
             if present is None:
                 return False
             message.header.stamp = stamp
@@ -160,37 +161,34 @@ class Feedback:
         """
         Add a topic of a JointState of these joints.
 
-        Each of its ``quantities``, a function of the stamp, returns (n,) numbers, or None for no
-        message.
+        Each of its ``quantities``, a function, returns (n,) numbers, or None for no message.
         """
         message = joint_state(joints, *quantities)
 
         def fill(stamp):
             message.header.stamp = stamp
             for name, numbers in quantities.items():
-                present = numbers(stamp)
+                present = numbers()
                 if present is None:
                     return False
                 np.frombuffer(getattr(message, name))[:] = present
             return True
         self.add(topic, message, fill)
 
+    def once(self, compute):
+        """Return a function with the result of ``compute()``, called once for a publication."""
+        def result():
+            if compute not in self._results:
+                self._results[compute] = compute()
+            return self._results[compute]
+        return result
+
     def publish(self, stamp):
         """Publish the present values, for a joint state of this time stamp."""
+        self._results.clear()
         for publisher, message, fill in self._outlets:
             if publisher.get_subscription_count() and fill(stamp) is not False:
                 publisher.publish(message)
-
-
-def shared(compute):
-    """Return ``part(name, stamp)`` of the dict ``compute()``, computed once for all of a stamp."""
-    parts = {}
-
-    def part(name, stamp):
-        if parts.get('stamp') is not stamp:
-            parts.update(compute(), stamp=stamp)
-        return parts[name]
-    return part
 
 
 class RobotDescription:

@@ -73,7 +73,7 @@ def add_sensors(feedback, robot, parameters):
     """Add the wrenches at ``wrench_sensors`` and the contacts of ``contact_sensors``."""
     def add_wrench(topic, link, measure):
         measure(link)  # unknown links are refused now
-        feedback.add_numbers(topic, WrenchStamped, link, lambda _stamp: measure(link))
+        feedback.add_numbers(topic, WrenchStamped, link, partial(measure, link))
     for link in parameters['wrench_sensors']:
         add_wrench(f'{link}/wrench', link, robot.wrench)
     for link in parameters['contact_sensors']:
@@ -141,7 +141,7 @@ class SimulatedObjects:
         self._engaged = {}
         for name in robot.objects:
             feedback.add_numbers(f'~/{name}/pose', PoseStamped, 'world',
-                                 lambda _stamp, name=name: robot.frame_pose(name))
+                                 partial(robot.frame_pose, name))
         for grasp in parameters['grasps']:
             switch = self._switch(grasp, parameters)
             endpoints.serve(SetBool, f'~/{grasp}/engage', partial(self._engage, grasp, switch))

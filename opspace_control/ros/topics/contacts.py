@@ -153,7 +153,7 @@ def add_contact_state(feedback, controller, cycle):
     contacts = contacts_of(controller)
 
     def of_engaged(quantity):
-        return lambda _stamp: [quantity(one) if one.closed else 0.0 for one in contacts]
+        return lambda: [quantity(one) if one.closed else 0.0 for one in contacts]
     if contacts:
         feedback.add_joints(
             '~/contact_state', [one.name for one in contacts], position=of_engaged(lambda _: 1.0),

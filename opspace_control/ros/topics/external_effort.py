@@ -10,7 +10,7 @@ from geometry_msgs.msg import WrenchStamped
 from opspace_control.dynamics.estimated_wrench import WrenchEstimator
 from opspace_control.errors import SafetyError
 from opspace_control.identification.residual_parts import PARTS, ResidualSplitter
-from opspace_control.ros.middleware.endpoints import Part, shared
+from opspace_control.ros.middleware.endpoints import Part
 from opspace_control.ros.parameters.joints import collision_thresholds, external_effort_limits
 from opspace_control.safety.state_clock import LONGEST_LEAP
 from opspace_control.safety.supervisor import COLLISION_COMPLY, COLLISION_STOP
@@ -48,19 +48,19 @@ class ExternalEffort(Part):
             isinstance(task, (JointTask, CenterOfMassTask)) or task in objects)]
         frames = tuple(dict.fromkeys(task.frame for task in tasks))
         estimate = WrenchEstimator(controller.model, frames).estimate
-        wrench_at = shared(lambda: dict(zip(frames, estimate(
+        wrenches = feedback.once(lambda: dict(zip(frames, estimate(
             self._cycle.state, self._observer.residual, controller.locked), strict=True)))
         for task in tasks:
             feedback.add_numbers(
                 f'~/{task.name}/estimated_wrench', WrenchStamped, self._frames.named(task.frame),
-                partial(self._wrench, task, wrench_at))
+                partial(self._wrench, task, wrenches))
         self._splitter = ResidualSplitter(controller.model, frames, 1.0)
-        part_of, joints = shared(self._split), controller.model.dof_names
-        feedback.add_joints('~/external_effort', joints, effort=lambda _stamp: (
+        parts, joints = feedback.once(self._split), controller.model.dof_names
+        feedback.add_joints('~/external_effort', joints, effort=lambda: (
             self._observer.residual if self._is_on else None))
         for part in PARTS:
             feedback.add_joints(f'~/external_effort/{part}', joints, effort=(
-                lambda stamp, part=part: part_of(part, stamp) if self._is_on else None))
+                lambda part=part: parts()[part] if self._is_on else None))
 
     def apply(self, parameters):
         """Apply the rate of the observer, 0 turns it off, its bounds, thresholds and reaction."""
@@ -111,7 +111,7 @@ class ExternalEffort(Part):
         return self._splitter.split(1e-9 * self._cycle.time, self._cycle.state,
                                     self._observer.residual, self._controller.locked)
 
-    def _wrench(self, task, wrench_at, stamp):
+    def _wrench(self, task, wrenches):
         """Return the estimated wrench that the robot applies there, (6,), in the frame's axes."""
-        found = wrench_at(task.frame, stamp) if self._is_on and self._cycle.known else None
+        found = wrenches()[task.frame] if self._is_on and self._cycle.known else None
         return found and -(found.wrench.reshape(2, 3) @ task.rotation_in_base).reshape(6)

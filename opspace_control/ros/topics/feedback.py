@@ -10,7 +10,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from opspace_control.control.split import SOURCES, split_efforts
 from opspace_control.ros.middleware.conversions import TFMessage, fill_message, point_message
-from opspace_control.ros.middleware.endpoints import TF, shared
+from opspace_control.ros.middleware.endpoints import TF
 from opspace_control.ros.topics.markers import BLUE, GREEN, RED, YELLOW, make_marker
 from opspace_control.tasks.joint import JointTask
 from opspace_control.tasks.pose import PoseTask
@@ -39,15 +39,15 @@ def add_task_topics(feedback, controller, frames):
         topic = f'~/{task.name}'
         if isinstance(task, JointTask):
             feedback.add_joints(f'{topic}/joint_error', task.joints,
-                                position=lambda _stamp, task=task: task.error,
-                                effort=lambda _stamp, task=task: task.force)
+                                position=lambda task=task: task.error,
+                                effort=lambda task=task: task.force)
             continue
         goals = frames.of_goals(task)
         feedback.add_numbers(f'{topic}/current_pose', PoseStamped, goals,
-                             lambda _stamp, task=task: task.pose)
+                             lambda task=task: task.pose)
         if isinstance(task, PoseTask):
             feedback.add_numbers(f'{topic}/error', TwistStamped, goals,
-                                 lambda _stamp, task=task: task.error)
+                                 lambda task=task: task.error)
         own = frames.named(task.frame) if task.frame and not task.unattached else frames.base
         elsewhere = isinstance(task, CenterOfMassTask) or task in objects
         place = partial(frames.in_base, own) if elsewhere else None
@@ -70,7 +70,7 @@ def _measured(task):
                                                    measured.reshape(2, 3))
 
 
-def _wrench(task, wrench_of, place, _stamp):
+def _wrench(task, wrench_of, place):
     """Return a wrench (6,) along the axes of the task's frame, or of one that is at ``place()``."""
     wrench = wrench_of(task)
     if wrench is None:
@@ -86,11 +86,11 @@ def _wrench(task, wrench_of, place, _stamp):
 def add_joint_efforts(feedback, controller, cycle, joints):
     """Add ``controller_state``, the commanded joint forces, and a topic for each of their parts."""
     index = np.array([controller.model.dof_index(name) for name in joints])
-    part = shared(lambda: split_efforts(controller, cycle.state, cycle.commanded))
-    feedback.add_joints('~/controller_state', joints, effort=lambda _stamp: cycle.commanded[index])
+    parts = feedback.once(lambda: split_efforts(controller, cycle.state, cycle.commanded))
+    feedback.add_joints('~/controller_state', joints, effort=lambda: cycle.commanded[index])
     for source in SOURCES:
         feedback.add_joints(f'~/controller_state/{source}', joints, effort=(
-            lambda stamp, source=source: part(source, stamp)[index]))
+            lambda source=source: parts()[source][index]))
 
 
 def add_markers(feedback, controller, frames, broadcast, further):
