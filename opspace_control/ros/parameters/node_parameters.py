@@ -85,7 +85,7 @@ class NodeParameters(Mapping):
             self._declare(parameter)
             self._read(name)
             if self[name] is None:
-                raise RosInterfaceError(f'Parameter {parameter.refusal(None)}.', parameter=name)
+                raise RosInterfaceError(f'Parameter {parameter.refusal(None)[0]}.', parameter=name)
 
     @property
     def given(self):
@@ -138,9 +138,10 @@ class NodeParameters(Mapping):
         changes = {change.name: change.value for change in changes}
         try:
             for name, value in changes.items():
-                reason = self._table[name].refusal(value) if name in self._table else ''
-                if reason:
-                    raise RosInterfaceError(reason)
+                if name in self._table:  # or it is rclpy's own
+                    reason, cure = self._table[name].refusal(_plain(value))
+                    if reason:
+                        raise RosInterfaceError(f'Parameter {reason}.', cure=cure)
             self._check(ChainMap(changes, self), changes)
         except OpspaceError as error:
             return msg.SetParametersResult(successful=False, reason=str(error))

@@ -8,10 +8,7 @@ from pathlib import Path
 import yaml
 
 from opspace_control.errors import RosInterfaceError
-from opspace_control.ros.parameters.parameter_table import LISTS, unknown_parameter
-
-_KINDS = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
-_GAIN = {'double', 'integer', 'double_array', 'integer_array'}
+from opspace_control.ros.parameters.parameter_table import unknown_parameter
 
 
 # libyaml's takes a tenth of the time.
@@ -79,39 +76,11 @@ def refusals(values, table):
     known = {parameter.name: parameter for parameter in table}
     for name, value in values.items():
         if name in known:
-            reason, cure = _refusal(known[name], value)
-            if reason:
+            reason, cure = known[name].refusal(value)
+            if reason and value != []:  # which ROS 2 reads as no value
                 yield RosInterfaceError(f'Parameter {reason}.', cure=cure, parameter=name)
         elif not name.startswith('qos_overrides.') and name != 'use_sim_time':
             yield unknown_parameter(name, known)
-
-
-def _refusal(parameter, value):
-    """Return why a value is refused, and the cure; '' and '' if it is accepted."""
-    kind = _kind(value)
-    if value == [] and parameter.type.endswith('_array'):
-        return '', ''
-    if kind is None:
-        return (f'{parameter.name} = {value!r} mixes types',
-                'Write all numbers of an array with a decimal point, or all without.')
-    if kind not in (_GAIN if parameter.type == 'gain' else {parameter.type}):
-        cure = ''
-        if parameter.type == 'double' and kind == 'integer':
-            cure = f'Write it with a decimal point: {value}.0.'
-        elif parameter.type.startswith('string') and kind.startswith('bool'):
-            cure = 'Put it in quotes.'
-        return f'{parameter.name} = {value!r} is {kind}, not {parameter.type}', cure
-    if kind == 'string_array' and parameter.name in LISTS and len(set(value)) < len(value):
-        return f'{parameter.name} = {value!r} names one twice', 'Give each its own name.'
-    return parameter.refusal(value), ''
-
-
-def _kind(value):
-    """Return the ROS 2 type of a value; None for an array of several types, or no type at all."""
-    if isinstance(value, list):
-        kinds = {_KINDS.get(type(item)) for item in value}
-        return f'{kinds.pop()}_array' if len(kinds) == 1 and None not in kinds else None
-    return _KINDS.get(type(value))
 
 
 def _blocks(content, name):

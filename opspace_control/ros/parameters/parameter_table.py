@@ -12,6 +12,8 @@ from opspace_control.model.topology import nearest
 
 # Parameters that list names with a block of their own.
 LISTS = ('tasks', 'grasps', 'contacts', 'sensors', 'payloads', 'objects', 'shapes')
+_KINDS = {bool: 'bool', int: 'integer', float: 'double', str: 'string'}
+_GAIN = {'double', 'integer', 'double_array', 'integer_array'}
 
 
 @dataclass(frozen=True)
@@ -49,28 +51,38 @@ class Parameter:
         return f'from {self.minimum:g} to {self.maximum:g}'
 
     def refusal(self, value):
-        """Return why ``value``, of the right ROS 2 type, is refused; '' if it is accepted."""
+        """Return why a value is refused, and the cure; '' and '' if it is accepted."""
         if value is None:
-            return f'{self.name} needs a value'
-        if self.type == 'gain':
-            return self._gain_refusal(value)
-        if self.type in ('double', 'integer'):
-            return self._number_refusal(value)
+            return f'{self.name} needs a value', ''
+        is_empty = value == [] and self.type.endswith('_array')
+        kind = self.type if is_empty else _kind(value)
+        if kind not in (_GAIN if self.type == 'gain' else {self.type}):
+            return self._type_refusal(value, kind)
+        if kind == 'string_array' and self.name in LISTS and len(set(value)) < len(value):
+            return f'{self.name} = {value!r} names one twice', 'Give each its own name.'
         if self.choices and value not in self.choices:
-            return f'{self.name} must be one of {", ".join(self.choices)}, not {value!r}'
-        if self.length and len(value) != self.length:
-            return f'{self.name} must have {self.length} values, not {len(value)}'
-        return next(filter(None, map(self._number_refusal, value)), '') if self.length else ''
+            return f'{self.name} must be one of {", ".join(self.choices)}, not {value!r}', ''
+        return self._numbers_refusal(value if isinstance(value, list) else [value]), ''
 
-    def _gain_refusal(self, value):
-        numbers = list(value) if hasattr(value, '__len__') else [value]
-        if isinstance(value, str) or any(
-                isinstance(number, bool) or not isinstance(number, (int, float))
-                for number in numbers):
-            return f'{self.name} must be a number or {self.length} numbers, not {value!r}'
-        if len(numbers) not in (1, self.length):
+    def _type_refusal(self, value, kind):
+        if kind is None:
+            return (f'{self.name} = {value!r} mixes types',
+                    'Write all numbers of an array with a decimal point, or all without.')
+        cure = ''
+        if self.type == 'double' and kind == 'integer':
+            cure = f'Write it with a decimal point: {value}.0.'
+        elif self.type.startswith('string') and kind.startswith('bool'):
+            cure = 'Put it in quotes.'
+        return f'{self.name} = {value!r} is {kind}, not {self.type}', cure
+
+    def _numbers_refusal(self, numbers):
+        if self.type == 'gain' and len(numbers) not in (1, self.length):
             return f'{self.name} must be a number or {self.length} numbers, not {len(numbers)}'
-        return next(filter(None, map(self._number_refusal, numbers)), '')
+        if self.type.endswith('_array') and self.length and len(numbers) != self.length:
+            return f'{self.name} must have {self.length} values, not {len(numbers)}'
+        if self.length or self.type in ('double', 'integer'):
+            return next(filter(None, map(self._number_refusal, numbers)), '')
+        return ''
 
     def _number_refusal(self, value):
         if math.isnan(value):
@@ -78,6 +90,14 @@ class Parameter:
         if not self.minimum <= value <= self.maximum:
             return f'{self.name} must be {self.range} {self.unit}, not {value:g}'
         return ''
+
+
+def _kind(value):
+    """Return the ROS 2 type of a value; None for an array of several types, or no type at all."""
+    if isinstance(value, list):
+        kinds = {_KINDS.get(type(item)) for item in value}
+        return f'{kinds.pop()}_array' if len(kinds) == 1 and None not in kinds else None
+    return _KINDS.get(type(value))
 
 
 changeable = partial(Parameter, read_only=False)
