@@ -145,15 +145,16 @@ class CollisionObjects(Part):
 
     def facts(self):
         """Return diagnostics, a dict of text, and warnings."""
-        silent, kept = sorted(self._silent), self._base and self._controller.limits.keep
-        lost = sorted(self._followers.keys() - self._objects.keys())  # their frames are unknown
-        values = {} if not self._base else {
+        if not self._base:
+            return {}, []
+        lost = listed(sorted(self._followers.keys() - self._objects.keys()))
+        kept = self._controller.limits.keep
+        return {
             'distances': 'kept' if kept else 'not kept: limits.keep is false',
             'collision objects': str(len(self._markers())),
-            'collision objects without messages': listed(silent) or 'none',
-            'shapes without a frame': listed(lost) or 'none'}
-        return values, [f'Shapes are not there, their frames are unknown: {listed(lost)}.'] * bool(
-            lost)
+            'collision objects without messages': listed(sorted(self._silent)) or 'none',
+            'shapes without a frame': lost or 'none'}, [
+                f'Shapes are not there, their frames are unknown: {lost}.'] if lost else []
 
     def _model(self, described):
         """Return the CollisionModel of all shapes, None without distances, or raise."""
