@@ -3,6 +3,7 @@
 """What `opspace identify` found, as a parameter file and as text."""
 
 import numpy as np
+import yaml
 
 from opspace_control.identification.inertia import body_of_parameters
 from opspace_control.identification.regressor import PARAMETERS
@@ -20,26 +21,25 @@ def parameter_file(found, model, controller, payload, payloads, thresholds, made
     ``payload`` is its link, or None, ``payloads`` the names of those that the node has already;
     ``thresholds`` (nv,) are those of collisions, NaN where unknown.
     """
-    lines = [f'# Made by {made_by}', f'/**/{controller.rpartition("/")[2]}:',
-             '  ros__parameters:', '    drive_friction:', '      fraction: 1.0']
-    moved = np.flatnonzero(np.isfinite(found.coulomb))
-    lines += [f'      {model.dof_names[dof]}: {{coulomb: {_number(found.coulomb[dof])}, '
-              f'viscous: {_number(found.viscous[dof])}}}' for dof in moved]
-    watched = np.flatnonzero(np.isfinite(thresholds))
-    if len(watched):
-        lines += ['    observer:', '      joints:']
-        lines += [f'        {model.dof_names[dof]}: {{threshold: {_number(thresholds[dof])}}}'
-                  for dof in watched]
+    values = {'drive_friction': {'fraction': 1.0, **{
+        model.dof_names[dof]: {'coulomb': _rounded(found.coulomb[dof]),
+                               'viscous': _rounded(found.viscous[dof])}
+        for dof in np.flatnonzero(np.isfinite(found.coulomb))}}}
+    if np.isfinite(thresholds).any():
+        values['observer'] = {'joints': {
+            model.dof_names[dof]: {'threshold': _rounded(thresholds[dof])}
+            for dof in np.flatnonzero(np.isfinite(thresholds))}}
     if payload and found.bodies:
         name, count = 'payload', 2
         while name in payloads:
             name, count = f'payload_{count}', count + 1
         mass, center, inertia = body_of_parameters(found.bodies[0].after)
-        lines += [f'    payloads: [{", ".join([*payloads, name])}]', f'    {name}:',
-                  f'      frame: {payload}', f'      mass: {_number(mass)}',
-                  f'      center_of_mass: [{", ".join(map(_number, center))}]',
-                  f'      inertia: [{", ".join(_number(inertia[place]) for place in _PLACES)}]']
-    return '\n'.join([*lines, ''])
+        values |= {'payloads': [*payloads, name], name: {
+            'frame': payload, 'mass': _rounded(mass), 'center_of_mass': [*map(_rounded, center)],
+            'inertia': [_rounded(inertia[place]) for place in _PLACES]}}
+    return f'# Made by {made_by}\n' + yaml.safe_dump(
+        {f'/**/{controller.rpartition("/")[2]}': {'ros__parameters': values}}, sort_keys=False,
+        default_flow_style=None, allow_unicode=True)
 
 
 def report(found, model, thresholds):
@@ -103,7 +103,5 @@ def _table(rows):
         row, widths, strict=True)).rstrip() for row in rows]
 
 
-def _number(value):
-    """Return a number as a ROS 2 parameter file needs it: with a decimal point, no exponent."""
-    return np.format_float_positional(float(value), _DIGITS, unique=False, fractional=False,
-                                      trim='0')
+def _rounded(value):
+    return float(f'{value:.{_DIGITS}g}')

@@ -23,7 +23,12 @@ from opspace_control.control.planning.plan import Plan
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import ControlError
 from opspace_control.identification.least_squares import conditioning, triangle
-from opspace_control.identification.regressor import inertial_regressor, inverse_dynamics
+from opspace_control.identification.regressor import (
+    columns_of_joints,
+    effort_units,
+    inertial_regressor,
+    inverse_dynamics,
+)
 from opspace_control.identification.samples import SLOW
 
 HARMONICS, FREQUENCY = 5, 0.1  # of the series; Hz, the fundamental
@@ -121,7 +126,8 @@ def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, s
                            cure='Fix the base, such as on a stand.')
     _check_home(model, home, effort, clearance)
     offset, most = _range(model, home, reach)
-    fastest = _fastest(model, speed)
+    fastest = speed * np.where(np.isfinite(model.velocity_limits), model.velocity_limits,
+                               _UNKNOWN_SPEED)
     count = max(2, round(duration / timestep))
     time = np.arange(count + 1) * (duration / count)
     looks, fine = (np.linspace(0, count, max(2, int(duration / step)) + 1).astype(int)
@@ -182,11 +188,6 @@ def _range(model, home, reach):
     return offset, np.where(model.active, half, 0.0)
 
 
-def _fastest(model, speed):
-    limits = model.velocity_limits
-    return speed * np.where(np.isfinite(limits), limits, _UNKNOWN_SPEED)
-
-
 def _series(offset, time, random):
     """Return windowed series (k, n) about an offset (n,), within 1, and their two derivatives."""
     n = len(offset)
@@ -224,12 +225,10 @@ def _condition(model, home, motion):
     q = _positions(model, home, motion[0])
     joints = np.flatnonzero(model.active & (abs(motion[1]).max(axis=0) > SLOW))
     Y = inertial_regressor(model, q, *motion[1:])[:, joints]
-    friction = [values[:, joints, None] * np.eye(len(joints))
+    friction = [columns_of_joints(values[:, joints])
                 for values in (np.tanh(4.0 * motion[1] / SLOW), motion[1])]
-    A = np.concatenate([Y, *friction], axis=2)
     # In parts of what joints can give, as errors of drives are.
-    limits = model.effort_limits[joints]
-    A = A / np.where(np.isfinite(limits) & (limits > 0.0), limits, 1.0)[:, None]
+    A = np.concatenate([Y, *friction], axis=2) / effort_units(model)[joints, None]
     rows = A.reshape(-1, A.shape[2])
     return conditioning(triangle(rows, np.zeros(len(rows)))).condition
 

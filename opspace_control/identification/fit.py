@@ -28,8 +28,10 @@ from opspace_control.identification.least_squares import (
     conditioning,
     minimise,
     triangle,
+    unit_columns,
 )
 from opspace_control.identification.regressor import (
+    columns_of_joints,
     inertial_parameters,
     inertial_regressor,
     inverse_dynamics,
@@ -135,7 +137,7 @@ def identify(model, samples, *, links=(), payload=None, nodes=None, friction=Non
         theta = inertial_parameters(nodes, fitted)
         columns = [inertial_regressor(model, *motion, fitted)]
         rest = known - columns[0] @ theta
-    columns += [_by_joint(samples.direction), _by_joint(samples.v)]
+    columns += [columns_of_joints(samples.direction), columns_of_joints(samples.v)]
     A, b = np.concatenate(columns, axis=2), samples.effort - rest
     weights = _weights(A, b, train)
     R = triangle((A * weights[:, None])[train], (b * weights)[train])
@@ -188,13 +190,10 @@ def _payload_columns(model, motion, link):
 
 def _guessed_payload(R):
     """Return the coordinates of a payload, the first ten parameters; None if there is none."""
-    wanted = np.r_[0:4, 10:R.shape[1] - 1]
-    A = R[:, wanted]
-    norms = np.linalg.norm(A, axis=0)
-    used = norms > 1e-12 * norms.max()
-    covariance = np.linalg.pinv((A[:, used] / norms[used]).T @ (A[:, used] / norms[used]))
-    theta = np.zeros(len(wanted))
-    theta[used] = covariance @ (A[:, used] / norms[used]).T @ R[:, -1] / norms[used]
+    used, A, norms = unit_columns(R[:, np.r_[0:4, 10:R.shape[1] - 1]])
+    covariance = np.linalg.pinv(A.T @ A)
+    theta = np.zeros(used.size)
+    theta[used] = covariance @ A.T @ R[:, -1] / norms
     mass, deviation = theta[0], np.sqrt(covariance[0, 0]) / norms[0]
     if not mass > 3.0 * deviation:
         return None
@@ -202,18 +201,11 @@ def _guessed_payload(R):
     return BodyCoordinates.around(start, np.where(SHAPE, _SHAPE, _FREE))
 
 
-def _by_joint(values):
-    """Return the columns (k, nv, nv) of a parameter of each joint."""
-    return values[:, :, None] * np.eye(values.shape[1])
-
-
 def _weights(A, b, train):
     """Return one over the standard deviation of each joint's residual, (nv,)."""
-    A, b, dofs = A[train], b[train], np.nonzero(train)[1]
-    norms = np.linalg.norm(A, axis=0)
-    used = norms > 1e-12 * norms.max()
-    theta = np.linalg.lstsq(A[:, used] / norms[used], b, rcond=1e-10)[0]
-    residual = b - A[:, used] / norms[used] @ theta
+    _, A, _ = unit_columns(A[train])
+    b, dofs = b[train], np.nonzero(train)[1]
+    residual = b - A @ np.linalg.lstsq(A, b, rcond=1e-10)[0]
     counts = np.maximum(np.bincount(dofs, minlength=train.shape[1]), 1)
     variance, size = (np.bincount(dofs, x**2, train.shape[1]) / counts for x in (residual, b))
     # A simulated drive has a residual of rounding only: no joint may outweigh all others for that.

@@ -78,15 +78,20 @@ def triangle(A, b):
     return np.linalg.qr(np.column_stack([A, b]), mode='r')
 
 
+def unit_columns(A):
+    """Return which columns (p,) of A are not zero, but for rounding; these of norm 1; norms."""
+    norms = np.linalg.norm(A, axis=0)
+    used = norms > 1e-12 * norms.max(initial=0.0)
+    return used, A[:, used] / norms[used], norms[used]
+
+
 def conditioning(R):
     """Return the `Conditioning` of a triangular factor (p + 1, p + 1)."""
-    A = R[:, :-1]
-    norms = np.linalg.norm(A, axis=0)
-    told = norms > 1e-12 * norms.max(initial=0.0)
-    resolution = np.zeros(A.shape[1])
+    told, columns, _ = unit_columns(R[:, :-1])
+    resolution = np.zeros(told.size)
     if not told.any():
         return Conditioning(0, 0, np.inf, resolution)
-    _, values, rows = np.linalg.svd(A[:, told] / norms[told], full_matrices=False)
+    _, values, rows = np.linalg.svd(columns, full_matrices=False)
     rank = int((values > _TOLD * values[0]).sum())
     resolution[told] = (rows[:rank] ** 2).sum(axis=0)
     return Conditioning(int(told.sum()), rank, float(values[0] / values[rank - 1]), resolution)
@@ -101,8 +106,7 @@ def minimise(R, bodies):
     b, p = len(bodies), R.shape[1] - 1
     free = np.ones(p, bool)
     further = slice(10 * b, p)
-    norms = np.linalg.norm(R[:, :-1], axis=0)
-    free[further] = norms[further] > 1e-12 * norms.max(initial=0.0)
+    free[further] = unit_columns(R[:, :-1])[0][further]
     moved = free.copy()
     y = np.zeros(p)
     while True:

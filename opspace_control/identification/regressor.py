@@ -33,6 +33,17 @@ def moving_bodies(model):
     return np.flatnonzero((nodes['mass'] > 0.0) | nodes['inertia'].any(axis=(1, 2)))
 
 
+def columns_of_joints(values):
+    """Return the columns (k, n, n) of a parameter of each joint, that has factors (k, n)."""
+    return values[..., None] * np.eye(values.shape[-1])
+
+
+def effort_units(model):
+    """Return units (nv,) of efforts, N·m or N, to compare joints: their limits, 1 without one."""
+    limits = model.effort_limits
+    return np.where(np.isfinite(limits) & (limits > 0.0), limits, 1.0)
+
+
 def inertial_parameters(nodes, bodies):
     """Return the standard parameters θ (10 b,) of the bodies of NODE records; kg, kg m, kg m²."""
     return np.concatenate([parameters_of_body(

@@ -12,6 +12,7 @@ from opspace_control.checks import checked
 from opspace_control.dynamics.estimated_wrench import estimated_wrench
 from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import StateError
+from opspace_control.identification.regressor import columns_of_joints, effort_units
 from opspace_control.identification.samples import SLOW
 
 PARTS = 'friction', 'payload', 'contact'  # of `ResidualSplitter`
@@ -43,7 +44,7 @@ class ResidualParts:
     """(k, nv) what none of them explains, N·m or N."""
 
 
-def residual_parts(model, states, residuals, frame, *, slow=SLOW):
+def residual_parts(model, states, residuals, frame):
     """
     Return the `ResidualParts` of residuals (k, nv) of a `MomentumObserver` at k states.
 
@@ -53,7 +54,7 @@ def residual_parts(model, states, residuals, frame, *, slow=SLOW):
 
     is fitted with the Coulomb friction F_c and the viscous friction b of each
     joint, which are not negative, and the mass m at the frame with ``s = m c`` of its centre of
-    mass c, all linear, efforts in parts of their limits. Joints slower than ``slow`` have no part
+    mass c, all linear, efforts in parts of their limits. Joints slower than `SLOW` have no part
     in the fit: their dry friction is anything from −F_c to F_c, [ADC94], and as much of what is
     left counts as friction. The sum of the norms of what is left at the states is least, which
     forgives a lot at some of them: there is contact, and the wrench F at the frame explains what is
@@ -67,11 +68,11 @@ def residual_parts(model, states, residuals, frame, *, slow=SLOW):
     r = checked(residuals, 'residuals', StateError, (max(len(states), 1), model.nv))
     n, driven = model.nv, _driven(model)
     v = np.array([state.v for state in states])
-    moving = abs(v) > slow
+    moving = abs(v) > SLOW
     loads = np.array([_loads(model, state, [frame]) for state in states])
     columns = np.concatenate([
-        -_diagonal(driven * np.sign(v)), -_diagonal(driven * v), loads], axis=2)
-    counted = ((moving | ~driven) / _limits(model))[..., None]
+        -columns_of_joints(driven * np.sign(v)), -columns_of_joints(driven * v), loads], axis=2)
+    counted = ((moving | ~driven) / effort_units(model))[..., None]
     A, b = columns * counted, r * counted[..., 0]
     x, weight = np.zeros(columns.shape[2]), np.ones(len(states))
     for _ in range(_ROUNDS):
@@ -118,8 +119,8 @@ class ResidualSplitter:
     def __init__(self, model, frames, rate, *, span=20.0, interval=0.1):
         self.rate, self._model, self._frames = rate, model, list(frames)
         self._interval, self._samples = interval, deque(maxlen=max(1, round(span / interval)))
-        self._x, self._limits = np.zeros(2 * model.nv + 4 * len(self._frames)), _limits(model)
-        self._driven = _driven(model)
+        self._x = np.zeros(2 * model.nv + 4 * len(self._frames))
+        self._units, self._driven = effort_units(model), _driven(model)
         self._time = self._filtered = self._raw = None
 
     def split(self, time, state, residual, locked=None):
@@ -146,7 +147,7 @@ class ResidualSplitter:
                 not self._samples or time >= self._samples[-1].time + self._interval):
             columns = np.column_stack([-np.diag(driven * direction.mean(axis=0)),
                                        -np.diag(driven * v), loads])
-            counted = (known | ~self._driven) / self._limits
+            counted = (known | ~self._driven) / self._units
             self._add(time, columns * counted[:, None], residual * counted)
         payload = loads @ self._x[2 * n:]
         friction = driven * _friction(residual - payload, self._x[:n], self._x[n:2 * n],
@@ -192,12 +193,6 @@ class _Sample(NamedTuple):
     right: np.ndarray
 
 
-def _limits(model):
-    """Return the effort limits (nv,), 1 where there is none."""
-    return np.where(np.isfinite(model.effort_limits) & (model.effort_limits > 0.0),
-                    model.effort_limits, 1.0)
-
-
 def _weights(left):
     """Return the weights (k,) of states of which (k, nv) is left: the sum of norms is least."""
     rest = np.linalg.norm(left, axis=1)
@@ -206,14 +201,9 @@ def _weights(left):
 
 def _driven(model):
     """Return the mask (nv,) of joints with the friction of a drive."""
-    driven = ~(model.locked | model.passive)
+    driven = model.active.copy()
     driven[:6 * model.floating_base] = False
     return driven
-
-
-def _diagonal(values):
-    """Return diagonal matrices (k, n, n) of values (k, n)."""
-    return values[..., None] * np.eye(values.shape[-1])
 
 
 def _loads(model, state, frames):

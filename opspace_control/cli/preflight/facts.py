@@ -49,15 +49,14 @@ def add_tasks(report, model, state, tasks, values):
                 for (task, axis), value in direction.wrench.items() if value]}
                 for direction in home.weak]}
 
-    active = ~(model.locked | model.passive)
     report['tasks'] = [{
         'name': task.name, 'frame': task.frame or 'robot', 'axes': list(task.controlled_axes),
-        'joints': int(task.jacobian(model, state)[:, active].any(axis=0).sum()),
+        'joints': int(task.jacobian(model, state)[:, model.active].any(axis=0).sum()),
         **freedom([task]), 'sag': sag(model, state, task, values)} for task in tasks]
     report['together'] = None
     if tasks:
         report['together'] = together = freedom(tasks)
-        together['redundancy'] = int(active.sum()) - together['rank']
+        together['redundancy'] = int(model.active.sum()) - together['rank']
 
 
 def sag(model, state, task, values):
