@@ -12,7 +12,7 @@ from opspace_control.cli.showcase.legged_scene import FEET, LeggedScene
 from opspace_control.locomotion import GAITS, Gait, Locomotion, Stepping
 from opspace_control.locomotion.clock import GaitClock
 from opspace_control.locomotion.footholds import GroundPlane, step_gain, step_length
-from opspace_control.locomotion.moving_frame import MovingFrame
+from opspace_control.locomotion.legs import MovingFrame
 from opspace_control.locomotion.swing import swing
 from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
 from opspace_control.spatial.rotations import matrix_from_vector, quaternion_from_matrix

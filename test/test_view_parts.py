@@ -34,10 +34,9 @@ from opspace_control.ros.topics.contact_markers import CONES, FOOTHOLDS, FORCES,
 from opspace_control.share import share_directory
 from opspace_control.view import controls, gauges
 from opspace_control.view.camera import Camera
-from opspace_control.view.collision_shapes import ShapeOverlay
-from opspace_control.view.contacts import Contacts
 from opspace_control.view.handles import Forces, GoalHandle
 from opspace_control.view.main import _parse, open_page
+from opspace_control.view.markers import Contacts, ShapeOverlay
 from opspace_control.view.robot import RobotScene
 
 DUAL_ARM = (share_directory() / 'urdf' / 'dual_arm.urdf').read_text()

@@ -12,13 +12,17 @@ from opspace_control.errors import ControlError
 from opspace_control.locomotion.clock import GaitClock
 from opspace_control.locomotion.footholds import GroundPlane, rotate_about_z, step_gain, step_length
 from opspace_control.locomotion.footing import Footing, off_ground
-from opspace_control.locomotion.gaits import Gait, read_gait
-from opspace_control.locomotion.legs import Legs
-from opspace_control.locomotion.moving_frame import MovingFrame, commanded_acceleration
-from opspace_control.locomotion.stepping import Stepping
+from opspace_control.locomotion.gaits import Gait, Stepping, read_gait
+from opspace_control.locomotion.legs import Legs, MovingFrame
 from opspace_control.locomotion.swing import raise_lagging, swing
 from opspace_control.locomotion.symmetric_stance import SymmetricStance
-from opspace_control.locomotion.trunk import LEVEL, VELOCITY, set_standing, set_support
+from opspace_control.locomotion.trunk import (
+    LEVEL,
+    VELOCITY,
+    commanded_acceleration,
+    set_standing,
+    set_support,
+)
 from opspace_control.locomotion.trunk_motion import TrunkMotion, load_shares
 from opspace_control.spatial.rotations import matrix_from_vector, yaw_of
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.dynamics.center_of_mass import center_of_mass
 from opspace_control.model import RobotState
 
@@ -21,14 +22,12 @@ class SymmetricStance(NamedTuple):
     @classmethod
     def of(cls, model, posture, feet):
         """
-        Return that of a posture, a dict of joint positions in rad; the others are zero.
+        Return that of a posture, a dict of joint positions in rad; see `named_posture`.
 
         The feet keep their distances; they are shifted below the centre of mass. A ModelError
         names an unknown joint or foot.
         """
-        q = model.neutral()
-        for joint, position in posture.items():
-            q[model.q_index[model.dof_index(joint)]] = position
+        q = named_posture(model, posture)
         state = RobotState(model, q, np.zeros(model.nv))
         poses = model.forward_kinematics(state, feet)
         places = np.array([poses[foot][:3, 3] for foot in feet]) - q[:3]

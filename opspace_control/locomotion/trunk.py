@@ -81,3 +81,16 @@ def set_standing(velocity, kp, kd, standing):
     if standing:
         kp[:2], kd[:2] = _STANDING_GAIN, 2.0 * math.sqrt(_STANDING_GAIN)
     velocity.set_gains(kp, kd)
+
+
+def commanded_acceleration(task, state, twist, acceleration):
+    """
+    Return the acceleration that the task of a trunk commands, (6,), m/s² and rad/s², world axes.
+
+    ``a + kp e + kd (ẋ_d − ẋ)``, [K87] (4.3), with the error e of the last cycle and ``twist`` and
+    ``acceleration`` (6,) of the goal. A task that is not enabled adds nothing.
+    """
+    error = task.error
+    if error is None or not task.enabled:
+        return acceleration
+    return acceleration + task.kp * error + task.kd * (twist - state.v[:6])

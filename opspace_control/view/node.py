@@ -21,9 +21,8 @@ from opspace_control.ros.clients.remote_parameters import RemoteParameters
 from opspace_control.ros.middleware.conversions import numbers_of
 from opspace_control.ros.middleware.endpoints import LATCHED, RELIABLE
 from opspace_control.view.camera import Camera, size_of
-from opspace_control.view.collision_shapes import ShapeOverlay
-from opspace_control.view.contacts import Contacts
 from opspace_control.view.handles import Forces, GoalHandle
+from opspace_control.view.markers import Contacts, ShapeOverlay
 from opspace_control.view.panel import Panel
 from opspace_control.view.robot import RobotScene
 from opspace_control.view.simulation import Simulation

@@ -19,11 +19,12 @@ _BROWN = (176, 141, 98)
 class Simulation:
     """The simulator node of the same namespace, if any; ``act`` and ``say`` are as of `Switch`."""
 
-    def __init__(self, node, server, act, say, name='opspace_simulator'):
+    def __init__(self, node, server, act, say):
         self._node, self._server, self._say = node, server, say
         # Actions that come when the simulator has gone are dropped.
         self._act = lambda do: act(lambda: self._remote and do())
-        self._name = expand_topic_name(name, node.get_name(), node.get_namespace())
+        self._name = expand_topic_name(
+            'opspace_simulator', node.get_name(), node.get_namespace())
         self._parameters = AsyncParameterClient(node, self._name)
         self._offer = self._folder = self._remote = None
         self._outlooks, self._boxes, self._switches = {}, {}, []
