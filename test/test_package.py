@@ -74,7 +74,7 @@ THIRD_PARTIES = {
     'runs': {'numpy', 'matplotlib', 'mcap', 'mcap_ros2'},
     'ros': {'numpy', 'yaml', 'launch', 'launch_ros'} | ROS,
     'view': {'numpy', 'yaml', 'trimesh', 'viser'} | ROS,
-    'cli': {'numpy', 'matplotlib', 'example_robot_data'} | ROS,
+    'cli': {'numpy', 'yaml', 'matplotlib', 'example_robot_data'} | ROS,
 }
 # Of an installed ROS 2 alone: there are no wheels of them, or only launch files need them.
 NO_WHEELS = {'launch', 'launch_ros', 'tf2_msgs', 'controller_manager_msgs',

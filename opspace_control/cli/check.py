@@ -38,7 +38,9 @@ def main(arguments=None):
         floating_base=options.floating_base, collision=options.collision, run=options.run,
         progress=lambda message: print(message, file=sys.stderr, flush=True))
     if options.json:
-        text = json.dumps(_finite(report), indent=1, ensure_ascii=False, allow_nan=False)
+        # Infinite numbers and NaN, which JSON does not know, are null.
+        finite = json.loads(json.dumps(report), parse_constant=lambda _: None)
+        text = json.dumps(finite, indent=1, ensure_ascii=False)
     else:
         text = '\n'.join(write(report, colour=(
             sys.stdout.isatty() and not os.environ.get('NO_COLOR')
@@ -71,15 +73,6 @@ def _parser():
     parser.add_argument('--floating-base', action='store_true', help='the root link moves freely')
     parser.add_argument('--json', action='store_true', help='print the report as JSON')
     return parser
-
-
-def _finite(value):
-    """Return a value for JSON: null for an infinite number and for NaN."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def write(report, colour=False):

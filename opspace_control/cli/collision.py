@@ -46,8 +46,7 @@ def main(arguments):
         description.write(output, robot.name)
     for doubt in description.doubts:
         print(doubt, file=sys.stderr)
-    facts = description_facts(description)
-    facts['pairs'] = len(description.model(robot).pairs)
+    facts = description_facts(description, description.model(robot))
     print('\n'.join([f'{output}: {summary(facts)}', *(
         f'  {fit["shape"]}: {fit["kind"]}, too fat by up to {1e3 * fit["too_fat"]:.0f} mm, '
         f'too thin by up to {1e3 * fit["too_thin"]:.0f} mm' for fit in facts['fits'][:_MOST])]))

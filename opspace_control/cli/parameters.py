@@ -6,6 +6,8 @@ import re
 import textwrap
 from functools import partial
 
+import yaml
+
 from opspace_control.arguments import make_parser
 from opspace_control.cli.robots import LEGGED, ROBOTS, demo_robot
 from opspace_control.ros.parameters import controller_parameters as controller
@@ -35,15 +37,15 @@ def main(arguments):
 
 def tables():
     """Return the parameters of all nodes as Markdown."""
-    blocks = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
-              for kind, table in controller.BLOCKS.items() for parameter in table]
+    def named(blocks):
+        return [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
+                for kind, table in blocks.items() for parameter in table]
     joints = [row for block in JOINT_BLOCKS for row in joint_table(block, ['<joint>'])]
-    simulated = [parameter.named(f'<{kind[:-1]}>.{parameter.name}')
-                 for kind, table in simulator.BLOCKS.items() for parameter in table]
     return '\n'.join(f'## `{node}`\n\n{markdown(table)}' for node, table in {
-        'opspace_controller': [*controller.NODE, *joints, *blocks],
+        'opspace_controller': [*controller.NODE, *joints, *named(controller.BLOCKS)],
         'opspace_command_watchdog': controller.WATCHDOG,
-        'opspace_simulator': [*simulator.NODE, *simulator.OF_JOINTS, *simulated]}.items())
+        'opspace_simulator': [*simulator.NODE, *simulator.OF_JOINTS, *named(simulator.BLOCKS)],
+        }.items())
 
 
 def task_names(robot):
@@ -220,14 +222,9 @@ def _comment(parameter):
 
 def yaml_value(value):
     """Return a parameter's value as ROS 2 writes it: floats keep their point, infinity is .inf."""
-    if isinstance(value, bool):
-        return 'true' if value else 'false'
-    if isinstance(value, float):
-        digits, _, exponent = repr(value + 0.0).replace('inf', '.inf').partition('e')  # no -0.0
-        return digits if not exponent else f'{digits}{"" if "." in digits else ".0"}e{exponent}'
     if isinstance(value, (list, tuple)):
         return f'[{", ".join(map(yaml_value, value))}]'
     if isinstance(value, str):
         plain = re.fullmatch('[A-Za-z_][A-Za-z0-9_]+', value) and value.lower() not in _NOT_WORDS
         return value if plain else f"'{value}'"
-    return repr(value)
+    return yaml.safe_dump(value or type(value)()).split('\n')[0]  # 0.0 for -0.0

@@ -161,13 +161,7 @@ class Locomotion:
         """
         Set goals and contacts for the next cycle.
 
-        Parameters
-        ----------
-        state : RobotState
-            Of the controller's model.
-        dt : float
-            Time since the last call, s.
-
+        ``state`` is one of the controller's model, ``dt`` the time since the last call, s.
         """
         self._legs.update(state)
         feet, yaw = self._legs.feet, yaw_of(state.q[3:7])

@@ -76,7 +76,7 @@ class Panel:
         if controls.changeable(parameters, 'replay.'):
             self._replay = self._gui.add_folder('replay')
             with self._replay:
-                self._add_parameters('replay')
+                self._add_parameters('replay', controls.changeable(parameters, 'replay.'))
         self._tabs = self._gui.add_tab_group()
         for label, fill in (('Tasks', self._build_tasks), ('Posture', self._build_posture),
                             ('Diagnostics', self._build_diagnostics)):
@@ -176,16 +176,14 @@ class Panel:
         first = _GAINS_OF.get(values.get(f'{task}.type'), _GAINS_OF.get(
             values.get(f'{task}.mode'), _GAINS))
         gains = [name for name in names if name.removeprefix(f'{task}.') in first]
-        for name in gains:
-            self._add_parameter(name, name.removeprefix(f'{task}.'))
+        self._add_parameters(task, gains)
         if others := [name for name in names if name not in gains]:
             with self._gui.add_folder('more', expand_by_default=False):
-                for name in others:
-                    self._add_parameter(name, name.removeprefix(f'{task}.'))
+                self._add_parameters(task, others)
 
-    def _add_parameters(self, block):
-        for name in controls.changeable(self._parameters, f'{block}.'):
-            self._add_parameter(name, name.removeprefix(f'{block}.'))
+    def _add_parameters(self, owner, names):
+        for name in names:
+            self._add_parameter(name, name.removeprefix(f'{owner}.'))
 
     def _build_force(self, task):
         """Add the fields for the wrench that a task is to apply."""

@@ -35,9 +35,8 @@ def look_at_collision(urdf, given, model, state, findings):
     except OpspaceError as error:
         findings.append(failure(error))
         return None
-    facts = description_facts(description)
-    facts.update(file=str(path), pairs=len(shapes.pairs), overlaps=[
-        [each.first, each.second, each.distance] for each in overlaps])
+    facts = description_facts(description, shapes) | {'file': str(path), 'overlaps': [
+        [each.first, each.second, each.distance] for each in overlaps]}
     findings += _judged(facts)
     return facts
 
@@ -60,18 +59,22 @@ def fit_beside(urdf, path, model, q, *, anew=False):
         description = CollisionDescription.read(path)
     shapes = description.model(model)
     near = [each for each in shapes.distances(q, _MARGIN) if each.distance < _MARGIN]
-    facts = {**description_facts(description), 'file': str(path), 'pairs': len(shapes.pairs),
-             'overlaps': []}
+    facts = description_facts(description, shapes) | {'file': str(path), 'overlaps': []}
     return [*description.doubts,
             *(finding['what'] for finding in _judged(facts) if finding['level'] != 'OK'),
             *(f"'{each.first}' and '{each.second}' are {1e3 * each.distance:.0f} mm apart at the "
               'start.' for each in near[:_MOST])]
 
 
-def description_facts(description):
-    """Return numbers of shapes by kind and of excluded pairs by reason, and errors of fits, m."""
+def description_facts(description, shapes):
+    """
+    Return facts about a CollisionDescription, a dict; ``shapes`` is the CollisionModel of it.
+
+    Numbers of shapes by kind, of pairs, and of excluded pairs by reason, and errors of fits, m.
+    """
     reasons = Counter(description.excluded.values())
     return {
+        'pairs': len(shapes.pairs),
         'shapes': dict(Counter(fit.shape.kind.name.lower() for fit in description.fits)),
         'excluded': {reason: reasons[reason] for reason in REASONS if reasons[reason]},
         'guessed': [fit.shape.name for fit in description.fits if fit.source in GUESSES],
@@ -82,7 +85,7 @@ def description_facts(description):
 
 
 def summary(facts):
-    """Return sentences about facts with the number of ``pairs``, and the largest errors of fits."""
+    """Return sentences about `description_facts`, with the largest errors of fits."""
     kinds = ', '.join(f'{count} {kind}' for kind, count in facts['shapes'].items()) or 'none'
     excluded = ', '.join(f'{count} {reason}' for reason, count in facts['excluded'].items())
     text = (f'Collision shapes: {sum(facts["shapes"].values())} ({kinds}), {facts["pairs"]} pairs; '
