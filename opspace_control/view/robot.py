@@ -32,11 +32,10 @@ class RobotScene:
     def __init__(self, scene, text, root='/robot'):
         self._scene = scene
         description = read_urdf(text)
-        self.name = description.name
-        self.root_link, joints = depth_first(description)
+        root_link, joints = depth_first(description)
         self._root = scene.add_frame(root, show_axes=False)
-        self._nodes = {self.root_link: self._root}
-        self._origins = {self.root_link: (np.zeros(3), SO3.identity())}
+        self._nodes = {root_link: self._root}
+        self._origins = {root_link: (np.zeros(3), SO3.identity())}
         self._parents = {joint.child: joint.parent for joint in joints}
         mimicked_joints = resolve_mimics(description.joints)
         limits, _ = limits_of(description.joints, mimicked_joints)
