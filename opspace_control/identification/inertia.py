@@ -95,16 +95,12 @@ def parameters_at(U, x):
     X = np.diag(np.exp(x[:4]))
     X[_ABOVE] = x[4:]
     B = U @ X
-    jacobian = np.empty((10, 10))
-    for k in range(10):
-        D = np.zeros((4, 4))
-        if k < 4:
-            D[k, k] = X[k, k]
-        else:
-            D[_ABOVE[0][k - 4], _ABOVE[1][k - 4]] = 1.0
-        half = U @ D @ B.T
-        jacobian[:, k] = parameters_of_pseudo_inertia(half + half.T)
-    return parameters_of_pseudo_inertia(B @ B.T), jacobian
+    rates = np.zeros((10, 4, 4))  # of X by each coordinate
+    rates[np.diag_indices(4, 3)] = X.diagonal()
+    rates[(np.arange(4, 10), *_ABOVE)] = 1.0
+    half = U @ rates @ B.T
+    return parameters_of_pseudo_inertia(B @ B.T), np.column_stack([
+        parameters_of_pseudo_inertia(rate) for rate in half + half.transpose(0, 2, 1)])
 
 
 def _inertia(theta):

@@ -132,9 +132,13 @@ def minimise(R, bodies):
 def _descend(R, bodies, y, free):
     """Return the minimum in the free unknowns, from y (p,)."""
     weights, damping = _weights(bodies, len(y)), _DAMPING
-    theta, jacobian = _parameters(bodies, y)
-    residual = R[:, -1] - R[:, :-1] @ theta
-    cost = residual @ residual + weights @ y**2
+
+    def at(y):
+        theta, jacobian = _parameters(bodies, y)
+        residual = R[:, -1] - R[:, :-1] @ theta
+        return residual @ residual + weights @ y**2, residual, jacobian
+
+    cost, residual, jacobian = at(y)
     for _ in range(_ITERATIONS):
         J = (R[:, :-1] @ jacobian)[:, free]
         H = J.T @ J + np.diag(weights[free])
@@ -145,9 +149,7 @@ def _descend(R, bodies, y, free):
             step[free] = np.linalg.solve(H + damping * np.diag(scale), gradient)
             longest = abs(step[:10 * len(bodies)]).max(initial=0.0)
             after = y + step * min(1.0, _LONGEST / max(longest, 1e-300))
-            theta, jacobian = _parameters(bodies, after)
-            residual = R[:, -1] - R[:, :-1] @ theta
-            now = residual @ residual + weights @ after**2
+            now, residual, jacobian = at(after)
             if now <= cost:
                 break
             damping *= _FACTOR

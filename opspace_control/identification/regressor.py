@@ -155,7 +155,4 @@ def _skew(x):
 
 def _cross(x, y):
     """Return the cross products (k, 3) of vectors; numpy.cross takes longer."""
-    product = np.empty((len(x), 3))
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        product[:, i] = x[:, j] * y[:, k] - x[:, k] * y[:, j]
-    return product
+    return (_skew(x) @ y[..., None])[..., 0]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of the arguments of a simulated robot."""
 
-import math
-
 import mujoco
 import numpy as np
 
@@ -37,7 +35,7 @@ def joint_values(given, default, index, what):
             raise SimulationError(
                 f'There are {len(default)} joints; this {what} has shape {values.shape}.',
                 cure='Give one number a joint, in the order of joint_names.', value=values)
-    if not math.isfinite(sum(values.tolist())) and not np.isfinite(values).all():
+    if not np.isfinite(values).all():
         joint = list(index)[np.flatnonzero(~np.isfinite(values))[0]]
         raise SimulationError(f"The {what} of joint '{joint}' is not finite.",
                               cure='Check what computed it.', joint=joint)
