@@ -9,7 +9,6 @@ in doc/explanation/contact_forces.md.
 """
 
 import argparse
-import math
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +16,8 @@ import numpy as np
 from figures import Figure, Spread, put_into
 
 from opspace_control import OperationalSpaceController, PostureTask, RobotModel, RobotState
-from opspace_control.cli.robots import FEET, quadruped_stance, real_robot
-from opspace_control.cli.showcase.legged_scene import HEIGHT, QUADRUPEDS
+from opspace_control.cli.robots import FEET, demo_robot
+from opspace_control.control.planning.postures import named_posture
 from opspace_control.locomotion import legged_tasks
 
 MODELS = 'exact', 'large_inertia'
@@ -60,12 +59,10 @@ def measure():
 @cache
 def robot():
     """Return b1, its URDF and the posture in which it stands."""
-    text = real_robot('b1_description/urdf/b1.urdf').read_text()
+    b1 = demo_robot('b1')
+    text = b1.path().read_text()
     model = RobotModel.from_urdf(text, floating_base=True, passive_joints=('base',))
-    q = model.neutral()
-    for joint, angle in quadruped_stance(QUADRUPEDS['b1'][1], math.acos(0.5 * HEIGHT)).items():
-        q[model.q_index[model.dof_index(joint)]] = angle
-    return model, text, q
+    return model, text, named_posture(model, b1.start)
 
 
 def contact_rows(state, feet):

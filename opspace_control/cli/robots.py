@@ -128,11 +128,11 @@ _BAXTER_ARMS = _arms('left_{}', 'right_{}', {
 
 _PLANAR_ARMS = _arms('l_{}', 'r_{}', {'shoulder': 1.1, 'elbow': -1.8, 'wrist': 0.4}, '---')
 
-# Of a quadruped.
+# Of a quadruped, whose trunk stands 1.5 times as high as its thighs and shanks are long.
 FEET = ('FL_foot', 'FR_foot', 'RL_foot', 'RR_foot')
 
 
-def quadruped_stance(hip, thigh):
+def _quadruped_stance(hip, thigh):
     """Return joint positions, rad, of a quadruped whose hips are turned inwards by an angle."""
     return {f'{foot[:2]}_{joint}_joint': angle for foot in FEET for joint, angle in (
         ('hip', -hip if foot[1] == 'L' else hip), ('thigh', thigh), ('calf', -2.0 * thigh))}
@@ -197,11 +197,11 @@ ROBOTS = (
 LEGGED = (
     DemoRobot(
         'b1', 'Unitree B1, a quadruped of 56 kg, 12 joints', 'b1_description/urdf/b1.urdf', (),
-        quadruped_stance(0.06, 0.7227), floating_base=True, feet=FEET, height=0.566,
+        _quadruped_stance(0.06, 0.7227), floating_base=True, feet=FEET, height=0.566,
         fastest=(3.6, 0.8, 2.0)),
     DemoRobot(
         'go2', 'Unitree Go2, a quadruped of 16 kg, 12 joints', 'go2_description/urdf/go2.urdf', (),
-        quadruped_stance(0.04, 0.7227), floating_base=True, feet=FEET, height=0.342,
+        _quadruped_stance(0.04, 0.7227), floating_base=True, feet=FEET, height=0.342,
         shapes={'base': (0.38, 0.094, 0.114), **dict.fromkeys(FEET, (0.022,))},
         fastest=(2.5, 0.8, 2.0)),
     DemoRobot(

@@ -7,13 +7,11 @@ import math
 import numpy as np
 
 from opspace_control import JointLimits, OperationalSpaceController, RobotModel
-from opspace_control.cli.robots import FEET, quadruped_stance, real_robot
+from opspace_control.cli.robots import FEET, demo_robot
 from opspace_control.locomotion import Locomotion, legged_tasks
 from opspace_control.spatial.rotations import matrix_from_quaternion, rpy_from_matrix
 
-# Radius of the feet, m, and angle of the hips by which they are nearer to each other, rad.
-QUADRUPEDS = {'b1': (0.04, 0.06), 'go2': (0.022, 0.04)}
-HEIGHT = 1.5  # of the trunk, in lengths of the thigh, which is that of the shank
+_RADII = {'b1': 0.04, 'go2': 0.022}  # m, of the feet
 FRICTION = 0.7
 STEP = 1e-3  # s
 FALLEN = 1.0  # rad, of roll or pitch
@@ -25,7 +23,7 @@ _BASE, _JOINT_POSITION, _JOINT_VELOCITY = np.array([2e-3, 3e-3, 0.03, 0.02]), 2e
 
 class LeggedScene:
     """
-    A robot of QUADRUPEDS that stands, and its controller in lock-step.
+    A quadruped of the demo, b1 or go2, that stands, and its controller in lock-step.
 
     The controller is told the ``friction`` of the floor. The state is measured with errors of a
     good estimator times ``noise``, white, Gaussian, with a seed, the base ``delay`` steps late.
@@ -43,8 +41,8 @@ class LeggedScene:
         from opspace_control.simulation import Reality, Shape, SimulatedRobot
         from opspace_control.simulation.lockstep import LockStep
 
-        radius, inside = QUADRUPEDS[name]
-        text = real_robot(f'{name}_description/urdf/{name}.urdf').read_text()
+        robot, radius = demo_robot(name), _RADII[name]
+        text = robot.path().read_text()
         simulated = SimulatedRobot(
             text, floating_base=True, floor=True, friction=friction, timestep=STEP,
             contacts=bool(objects), objects=objects,
@@ -52,17 +50,16 @@ class LeggedScene:
                 position_noise=noise * _JOINT_POSITION, velocity_noise=noise * _JOINT_VELOCITY,
                 base_noise=noise * _BASE, base_delay=delay * STEP))
         self.model = RobotModel.from_urdf(text, floating_base=True, passive_joints=('base',))
-        stand = quadruped_stance(inside, math.acos(0.5 * HEIGHT))
         tasks, contacts = legged_tasks(
             self.model.root_link, FEET, **{'friction': friction, **(tasks or {})})
         if law is None:
             law = {'limits': JointLimits(self.model, acceleration=1e3, approach_rate=50.0)}
         self.controller = OperationalSpaceController(self.model, tasks, constraints=contacts, **law)
-        self.locomotion = Locomotion(self.controller, FEET, stand, stepping=stepping)
+        self.locomotion = Locomotion(self.controller, FEET, robot.start, stepping=stepping)
         if height is None:
             height = self.locomotion.stance.height + radius
         self.robot = LockStep(simulated, self.controller, self._compute)
-        simulated.reset(stand if posture is None else posture,
+        simulated.reset(robot.start if posture is None else posture,
                         base_pose=[0.0, 0.0, height, 0.0, 0.0, 0.0, 1.0])
         self.reports, self._tau = [], np.zeros(self.model.nv)
         self._friction = friction
