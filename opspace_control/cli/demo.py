@@ -17,10 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from opspace_control.arguments import make_parser
+from opspace_control.arguments import make_parser, names
+from opspace_control.cli.new import guess_parameters
 from opspace_control.cli.parameters import controller_values, simulator_values, task_names
 from opspace_control.cli.processes import own_domain, process_age
-from opspace_control.cli.robots import ROBOTS, DemoRobot, demo_robot
+from opspace_control.cli.robots import ROBOTS, demo_robot
 from opspace_control.cli.showcase.experiment import Experiment
 from opspace_control.cli.showcase.nodes import Nodes, Status
 from opspace_control.cli.showcase.record import Record
@@ -59,7 +60,7 @@ def _parse(arguments):
     parser.add_argument('--robot', default=ROBOTS[0].name, help='one of --list')
     parser.add_argument('--list', action='store_true', help='list the robots and leave')
     parser.add_argument('--urdf', type=Path, metavar='FILE', help='a robot of your own')
-    parser.add_argument('--frames', metavar='A,B', help='the links of its hands')
+    parser.add_argument('--frames', metavar='A,B', type=names, help='the links of its hands')
     parser.add_argument('--experiment', metavar='NAME',
                         help='an experiment of the papers, with its robot: torso, floor, step, '
                              'carry, augmented, lift, plate, slew, coasting, space, hinge, motor '
@@ -105,17 +106,11 @@ def _experiment(options):
 
 
 def _custom_robot(options):
-    """Return the user's robot, in a posture in which its hands can move."""
-    from opspace_control.simulation import SimulatedRobot
-
-    hands = tuple(options.frames.split(','))
-    model = SimulatedRobot(urdf_text(options.urdf))
-    reach = Reach(model, hands, DemoRobot.axes)
-    posture = reach.bent_posture()
-    return DemoRobot(options.urdf.name.split('.')[0], 'a robot of your own',
-                     str(options.urdf.resolve()), hands,
-                     dict(zip(model.joint_names, posture.tolist(), strict=True)),
-                     reach.carriers(posture), joint_friction=False, speed=0.5)
+    """Return the user's robot as `opspace new` guesses it; joints that move no hand are braked."""
+    robot, _ = guess_parameters(options.urdf, options.frames)
+    return dataclasses.replace(
+        robot, name=options.urdf.name.split('.')[0], summary='a robot of your own',
+        urdf=str(options.urdf.resolve()), driven=tuple(robot.start), tasks=(), speed=0.5)
 
 
 def _demo(experiment, options, output):
