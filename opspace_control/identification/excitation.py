@@ -145,14 +145,14 @@ def exciting_motion(model, home, *, duration=30.0, timestep=1e-3, reach=REACH, s
     amplitude = _shrunk(model, home, [values[fine] for values in series], amplitude, effort,
                         clearance)
     motion = [amplitude * values for values in series]
-    q = _positions(model, home, motion[0])
-    return Excitation(time, q, *motion[1:], _efforts(model, q, *motion[1:]),
+    return Excitation(time, _positions(model, home, motion), *motion[1:],
+                      _efforts(model, home, motion),
                       _condition(model, home, [values[looks] for values in motion]))
 
 
 def _check_home(model, home, effort, clearance):
     """Raise a ControlError if no motion from home is within the limits of efforts and clear."""
-    effort_share = abs(_efforts(model, home[None], *np.zeros((2, 1, model.nv)))[0]) / _usable(
+    effort_share = abs(_efforts(model, home, np.zeros((3, 1, model.nv)))[0]) / _usable(
         model, effort)
     joint = int(effort_share.argmax())
     if effort_share[joint] > _SAMPLED:
@@ -222,9 +222,8 @@ def _window(time):
 
 def _condition(model, home, motion):
     """Return the condition number of the fit's linear problem."""
-    q = _positions(model, home, motion[0])
     joints = np.flatnonzero(model.active & (abs(motion[1]).max(axis=0) > SLOW))
-    Y = inertial_regressor(model, q, *motion[1:])[:, joints]
+    Y = inertial_regressor(model, _positions(model, home, motion), *motion[1:])[:, joints]
     friction = [columns_of_joints(values[:, joints])
                 for values in (np.tanh(4.0 * motion[1] / SLOW), motion[1])]
     # In parts of what joints can give, as errors of drives are.
@@ -233,13 +232,15 @@ def _condition(model, home, motion):
     return conditioning(triangle(rows, np.zeros(len(rows)))).condition
 
 
-def _efforts(model, q, v, acceleration):
-    return np.where(model.active, inverse_dynamics(model, model.nodes, q, v, acceleration), 0.0)
+def _efforts(model, home, motion):
+    """Return the efforts (k, nv) of drives for a motion from home and its rates, three (k, nv)."""
+    efforts = inverse_dynamics(model, model.nodes, _positions(model, home, motion), *motion[1:])
+    return np.where(model.active, efforts, 0.0)
 
 
 def _positions(model, home, motion):
-    """Return q (k, nq) of a motion (k, nv) from home."""
-    return home + motion[:, np.argsort(model.q_index)]
+    """Return q (k, nq) of a motion from home, of (k, nv) and more."""
+    return home + motion[0][:, np.argsort(model.q_index)]
 
 
 def _usable(model, effort):
@@ -251,15 +252,15 @@ def _shrunk(model, home, series, amplitude, effort, clearance):
     limits, amplitude = _usable(model, effort), amplitude.copy()
     while True:
         before = amplitude.copy()
-        effort_share = abs(_efforts(model, _positions(model, home, amplitude * series[0]), *(
-            amplitude * values for values in series[1:]))) / limits
+        effort_share = abs(_efforts(
+            model, home, [amplitude * values for values in series])) / limits
         for joint in np.flatnonzero(effort_share.max(axis=0) > _SAMPLED):
             sample = [values[effort_share[:, joint].argmax()] for values in series]
             _relieve(model, home, sample, amplitude, joint, limits[joint])
         if clearance is not None:
             for sample in series[0]:
                 while (near := clearance(
-                        _positions(model, home, amplitude * sample[None])[0])).any():
+                        _positions(model, home, [amplitude * sample[None]])[0])).any():
                     amplitude[near] *= _SHRINK
         if (amplitude == before).all():
             return amplitude
@@ -272,8 +273,7 @@ def _relieve(model, home, sample, amplitude, joint, limit):
         # As it is, and with each joint's amplitude shrunk.
         trials = np.tile(amplitude, (len(moving) + 1, 1))
         trials[np.arange(len(moving)), moving] *= _SHRINK
-        efforts = abs(_efforts(model, _positions(model, home, trials * sample[0]), *(
-            trials * values for values in sample[1:])))[:, joint]
+        efforts = abs(_efforts(model, home, [trials * values for values in sample]))[:, joint]
         if efforts[-1] <= _SAMPLED * limit:
             return
         best = efforts[:-1].argmin()

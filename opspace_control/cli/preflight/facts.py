@@ -14,7 +14,6 @@ from opspace_control.dynamics.preparation import GRAVITY
 from opspace_control.errors import OpspaceError
 from opspace_control.model import RobotState
 from opspace_control.ros.parameters.joints import passive_forces
-from opspace_control.ros.parameters.parameter_file import ParameterFile
 from opspace_control.ros.parameters.robot import make_limits
 from opspace_control.tasks.arguments import AXES
 from opspace_control.tasks.pose_kinds import CenterOfMassTask, RelativeTask
@@ -139,16 +138,15 @@ def look_at_braking(model, values, joints, findings):
             'accelerations': dict(zip(model.dof_names, limits.acceleration.tolist(), strict=True))}
 
 
-def look_at_trajectory_controllers(path, joints, findings):
+def look_at_trajectory_controllers(file, joints, findings):
     """
     Return the joint trajectory controllers for any of the joints; add findings about them.
 
     A controller that commands positions begins at the last position commanded, not at the one that
-    is measured, unless the option says otherwise. The joints have moved in between. ``path`` is
-    that of the parameter file, or None. The result is a list of dicts.
+    is measured, unless the option says otherwise. The joints have moved in between. ``file`` is
+    the ParameterFile, or None. The result is a list of dicts.
     """
     found = []
-    file = ParameterFile(path) if path else None
     for key, value in file.of_node('controller_manager').items() if file else ():
         if value != _TYPE or not key.endswith('.type'):
             continue

@@ -52,7 +52,8 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     report = {'file': str(urdf), 'parameter_file': parameters and str(parameters), 'findings': []}
     findings = report['findings']
     try:
-        values, start = _read_parameters(parameters, frames, findings)
+        file = ParameterFile(parameters) if parameters else None
+        values, start = _read_parameters(file, frames, findings)
         floating_base = floating_base or values['floating_base']
         text = urdf_text(urdf)
         description = read_urdf(text)
@@ -72,7 +73,7 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     report['tool_frames'] = tool_frames(report['tree'])
     report['joints'] = _joints(model, joints, state.q)
     report['trajectory_controllers'] = facts.look_at_trajectory_controllers(
-        parameters, joints, findings)
+        file, joints, findings)
     report['braking'] = facts.look_at_braking(model, values, joints, findings)
     report['collision'] = look_at_collision(
         urdf, collision or values['collision.file'], model, state, findings)
@@ -89,9 +90,8 @@ def examine(urdf, parameters=None, *, frames=(), home=None, floating_base=False,
     return verdict.judge(report)
 
 
-def _read_parameters(path, frames, findings):
+def _read_parameters(file, frames, findings):
     """Return the controller's parameters, defaults where not given, and the start posture."""
-    file = ParameterFile(path) if path else None
     given = file.of_node('opspace_controller') if file else {}
     tasks = list(dict.fromkeys((*names_in(given, 'tasks'), *frames)))
     table = table_of({**given, 'tasks': tasks})
