@@ -26,8 +26,8 @@ def moving_bodies(description):
     ``parent``, and perhaps ``mimics`` a joint. ``links`` are fixed to each other; ``mass`` in kg.
     """
     root, joints = depth_first(description)
-    keys = ('joint', 'type', 'mimics', 'parent')
-    bodies = [{**dict.fromkeys(keys), 'links': [root], 'mass': description.links[root].mass}]
+    bodies = [{'joint': None, 'type': None, 'mimics': None, 'parent': None, 'links': [root],
+               'mass': description.links[root].mass}]
     number = {root: 0}  # of the body that a link belongs to
     for joint in joints:
         parent, link = number[joint.parent], description.links[joint.child]
@@ -37,9 +37,9 @@ def moving_bodies(description):
             bodies[parent]['mass'] += link.mass
         else:
             number[link.name] = len(bodies)
-            values = joint.name, joint.type, joint.mimic and joint.mimic[0], parent
-            bodies.append({**dict(zip(keys, values, strict=True)), 'links': [link.name],
-                           'mass': link.mass})
+            bodies.append({
+                'joint': joint.name, 'type': joint.type, 'mimics': joint.mimic and joint.mimic[0],
+                'parent': parent, 'links': [link.name], 'mass': link.mass})
     return bodies
 
 
