@@ -14,9 +14,8 @@ import numpy as np
 
 import opspace_control
 from opspace_control.cli.robots import demo_robot
-from opspace_control.cli.showcase.experiment import Experiment
+from opspace_control.cli.showcase.experiment import Experiment, Panel
 from opspace_control.cli.showcase.record import Finding
-from opspace_control.cli.showcase.studies import Panel
 
 _PERIOD = 1e-3  # s
 _SHOWN = 10     # periods between two drawn rows

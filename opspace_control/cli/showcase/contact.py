@@ -10,9 +10,8 @@ import numpy as np
 
 import opspace_control
 from opspace_control.cli.showcase.contact_scene import CHAMFER, ContactScene, hole, plate
-from opspace_control.cli.showcase.experiment import Experiment
+from opspace_control.cli.showcase.experiment import Experiment, Panel
 from opspace_control.cli.showcase.record import Finding
-from opspace_control.cli.showcase.studies import Panel
 
 
 def _task(axes, sensed=True, **options):

@@ -19,6 +19,16 @@ _TABLE = (0.5, 0.5, 0.02)  # m
 
 
 @dataclass(frozen=True)
+class Panel:
+    """A part of the picture of a comparison."""
+
+    title: str
+    look: Callable           # from a case to the (k,) or (k, n) that is drawn
+    wanted: Callable = None  # from a case to the commanded (k,), a dotted line
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
 class Experiment:
     """
     An experiment that `opspace demo` runs, judges and draws; of one of three kinds.

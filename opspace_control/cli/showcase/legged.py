@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from opspace_control.cli.showcase.experiment import Experiment
+from opspace_control.cli.showcase.experiment import Experiment, Panel
 from opspace_control.cli.showcase.legged_scene import FEET, STEP, LeggedScene, tilt
 from opspace_control.cli.showcase.record import Finding
-from opspace_control.cli.showcase.studies import Panel
 from opspace_control.locomotion import Stepping
 from opspace_control.model.state import RobotState
 

@@ -14,9 +14,8 @@ import numpy as np
 
 import opspace_control
 from opspace_control.cli.robots import DemoRobot, demo_robot
-from opspace_control.cli.showcase.experiment import Experiment
+from opspace_control.cli.showcase.experiment import Experiment, Panel
 from opspace_control.cli.showcase.record import Finding
-from opspace_control.cli.showcase.studies import Panel
 from opspace_control.spatial.rotations import matrix_from_vector, quaternion_from_matrix
 
 PERIOD, SECONDS = 1e-3, 5.0  # s

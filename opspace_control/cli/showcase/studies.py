@@ -6,14 +6,13 @@ Experiments of the papers that compare two controllers on one robot, in lock-ste
 Each is done twice, once as the paper says it and once without what the paper is about.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 import opspace_control
 from opspace_control.cli.robots import demo_robot
-from opspace_control.cli.showcase.experiment import Experiment
+from opspace_control.cli.showcase.experiment import Experiment, Panel
 from opspace_control.cli.showcase.record import Finding
 from opspace_control.cli.showcase.schedule import Reach
 
@@ -33,16 +32,6 @@ class Case:
     paths: np.ndarray       # (k, 3) of the task's frame, m
     errors: np.ndarray      # (k,) distance from the goal in the controlled plane, mm
     skeletons: np.ndarray   # (2, lines, 2, 3) the robot at the start and at the end, m
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A part of the picture of a comparison."""
-
-    title: str
-    look: Callable           # from a case to the (k,) or (k, n) that is drawn
-    wanted: Callable = None  # from a case to the commanded (k,), a dotted line
-    logarithmic: bool = False
 
 
 def _arm(start, velocities=None, *, name='planar_3r', passive=(), model_passive=()):
