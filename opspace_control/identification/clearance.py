@@ -12,7 +12,13 @@ class Clearance:
     Tell which joints move shapes relative to each other that are too near.
 
     ``clearance(q)`` at positions q (nq,) returns a mask (nv,) of joints, none if all is clear.
-    ``shapes`` is a CollisionModel, ``distance`` the least one of two shapes, m.
+
+    Parameters
+    ----------
+    shapes : CollisionModel
+    distance : float
+        Least distance of two shapes, m.
+
     """
 
     def __init__(self, shapes, distance):

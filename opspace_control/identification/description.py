@@ -13,11 +13,25 @@ _INERTIA = {'ixx': (0, 0), 'ixy': (0, 1), 'ixz': (0, 2), 'iyy': (1, 1), 'iyz': (
 
 def with_inertias(text, model, bodies):
     """
-    Return a URDF's text, no xacro, with the inertias of ``bodies``, `FittedBody` ones.
+    Return a URDF's text with the inertias of `FittedBody` ones, all else as it is.
 
-    All else stays. A body's inertia is given to its link, the first one of the body. Links that are
-    welded to that lose theirs: a motion tells nothing about the parts of a rigid body. A ModelError
-    tells that the text is no URDF, or none of the robot of the KinematicTree ``model``.
+    A body's inertia is given to its first link. Links that are welded to that lose theirs: a motion
+    tells nothing about the parts of a rigid body.
+
+    Parameters
+    ----------
+    text : str
+        The URDF of the model, no xacro.
+    model : KinematicTree
+        The robot.
+    bodies : sequence of FittedBody
+        Whose links are first links of their bodies.
+
+    Raises
+    ------
+    ModelError
+        If the text is no URDF of that robot.
+
     """
     try:
         robot = ET.fromstring(text, ET.XMLParser(target=ET.TreeBuilder(insert_comments=True)))

@@ -54,11 +54,27 @@ def inertial_regressor(model, q, v, acceleration, bodies=None):
     """
     Return the regressor Y (k, nv, 10 b) of the inverse dynamics ``τ = Y θ``, [AAH86].
 
-    N·m or N by unit of the parameters; gravity is 9.81 m/s² along -z. The k samples have positions
-    ``q`` (k, nq), velocities ``v`` and their rates ``acceleration`` (k, nv), rad or m, rad/s or
-    m/s, rad/s² or m/s². ``bodies`` are nodes, `moving_bodies` if not given; the inertias of the
-    model play no part. A StateError refuses arrays that do not fit the model or each other, or are
-    not finite.
+    Parameters
+    ----------
+    model : RobotModel
+        The robot; its inertias play no part.
+    q : (k, nq) array
+        Positions of k samples.
+    v, acceleration : (k, nv) array
+        Velocities and their rates; rad/s or m/s, rad/s² or m/s².
+    bodies : sequence of int, optional
+        Nodes of the bodies; `moving_bodies` if not given.
+
+    Returns
+    -------
+    (k, nv, 10 b) array
+        N·m or N by unit of the parameters; gravity is 9.81 m/s² along -z.
+
+    Raises
+    ------
+    StateError
+        If the arrays do not fit the model or each other, or are not finite.
+
     """
     k = len(np.atleast_1d(q))
     q, v, acceleration = (

@@ -105,8 +105,15 @@ class ResidualSplitter:
     those of links that may carry what the model lacks. Contact that stays for more than half of the
     span becomes a payload.
 
-    ``rate``, a number or (nv,), 1/s, is that of the observer, and may be set at any time; ``span``
-    and ``interval`` are in s.
+    Parameters
+    ----------
+    model : RobotModel
+    frames : sequence of str
+    rate : float or (nv,) array
+        That of the observer, 1/s; an attribute, which may be set at any time.
+    span, interval : float
+        s.
+
     """
 
     def __init__(self, model, frames, rate, *, span=20.0, interval=0.1):

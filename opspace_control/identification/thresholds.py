@@ -22,15 +22,38 @@ def moving_residuals(model, motion, efforts, *, rate, coulomb=0.0, viscous=0.0, 
     """
     Return the greatest size of each joint's residual while it moves, (nv,), N·m or N.
 
-    NaN of joints without a known effort, and of those that do not move. The residual is that of a
-    `MomentumObserver` which learns of the measured states, and of the efforts without the friction
-    ``F_c tanh(v / v_0) + b v``. It has noise of the velocities, errors of masses, and elasticity.
+    The residual is that of a `MomentumObserver` which learns of the measured states, and of the
+    efforts without the friction ``F_c tanh(v / v_0) + b v``. It has noise of the velocities, errors
+    of masses, and elasticity.
 
-    ``motion`` is a `RecordedMotion`: where it is not valid the observer begins anew. ``efforts``
-    (k, nv), N·m or N, are those of the drives, NaN where unknown; ``rate``, 1/s, is that of the
-    observer, of which a StateError refuses one that is not positive. ``coulomb`` F_c, N·m or N, and
-    ``viscous`` b, N·m·s/rad or N·s/m, are numbers or (nv,). ``nodes`` are those of the model with
-    payloads. Below the velocity ``slow``, rad/s or m/s, the sign of the friction is not known.
+    Parameters
+    ----------
+    model : RobotModel
+        The robot, as it is identified.
+    motion : RecordedMotion
+        ``time`` (k,), ``q`` (k, nq), ``v`` (k, nv), and ``valid`` (k,): after a gap the observer
+        begins anew.
+    efforts : (k, nv) array
+        Of the drives, N·m or N; NaN where unknown.
+    rate : float
+        Of the observer, 1/s.
+    coulomb, viscous : float or (nv,) array
+        Friction F_c and b of the drives, N·m or N and N·m·s/rad or N·s/m.
+    nodes : (n,) array of NODE, optional
+        Those of the model with payloads.
+    slow : float
+        Velocity below which the sign of the friction is not known, rad/s or m/s.
+
+    Returns
+    -------
+    (nv,) array
+        NaN of joints without a known effort, and of those that do not move.
+
+    Raises
+    ------
+    StateError
+        For a rate that is not positive.
+
     """
     friction = coulomb * np.tanh(motion.v / SLIP_VELOCITY) + viscous * motion.v
     applied = np.nan_to_num(efforts) - friction
@@ -54,8 +77,17 @@ def collision_thresholds(residuals, coulomb, margin=MARGIN):
     """
     Return external efforts beyond which something touches the robot, (nv,), N·m or N.
 
-    ``2 F_c + margin × residual``, of the residuals (nv,) of `moving_residuals` and the Coulomb
-    friction F_c (nv,), N·m or N: of a joint that is slow the friction is anything from −F_c to F_c,
-    and so is what overcomes it. NaN where either is unknown.
+    ``2 F_c + margin × residual``: of a joint that is slow the friction is anything from −F_c to
+    F_c, and so is what overcomes it. NaN where either is unknown.
+
+    Parameters
+    ----------
+    residuals : (nv,) array
+        Those of `moving_residuals`, N·m or N.
+    coulomb : (nv,) array
+        Coulomb friction F_c of the drives, N·m or N.
+    margin : float
+        Of the residuals.
+
     """
     return 2.0 * np.asarray(coulomb) + margin * np.asarray(residuals)

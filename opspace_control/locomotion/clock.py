@@ -13,13 +13,33 @@ _GRADUAL = 0.25
 
 class GaitClock:
     """
-    Phases of the legs, by time alone; the clock stands at first.
+    Phases of the legs, by time alone.
 
-    ``gait`` is the present one, or the one that the clock changes to. The ``phase``, from 0 to 1,
-    advances while it is ``running``. The ``period`` of a stride, s, ``duty``, ``tilting`` and
-    ``offsets`` (n,) are as of a `Gait`; the unit of `Gait.period` is ``time_scale``, ``√(h/g)``, s.
-    They change gradually with the gait while the clock is ``changing``. While it is ``gathering``,
-    feet that land are to stay on the ground, until `gathered`.
+    Parameters
+    ----------
+    gait : Gait
+        The first one; the clock stands.
+    time_scale : float
+        ``√(h/g)``, s, the unit of `Gait.period`.
+
+    Attributes
+    ----------
+    gait : Gait
+        The present one, or the one that the clock changes to.
+    period : float
+        Of a stride, s.
+    duty, tilting : float
+        As of a `Gait`; like the offsets they change gradually with the gait.
+    offsets : (n,) array
+    phase : float
+        From 0 to 1.
+    running : bool
+        Whether the phase advances.
+    changing : bool
+        Whether one gait is gradually changing to another.
+    gathering : bool
+        Whether feet that land are to stay on the ground, until `gathered`.
+
     """
 
     def __init__(self, gait, time_scale):

@@ -21,9 +21,17 @@ def off_ground(heights, velocities, descent, clearance):
     the ``descent``, or in any direction faster than that. Where all feet are above the plane, as
     where an estimate of the base's height has drifted, the ground is at the lowest one.
 
-    ``heights`` (n,), m, are those of the feet above the plane of the ground, ``velocities`` (n, 3),
-    m/s, theirs in world axes; ``descent`` (3,), m/s, is the velocity of feet that seek the ground,
-    ``clearance``, m, the height of swinging feet above it.
+    Parameters
+    ----------
+    heights : (n,) array
+        Of the feet above the plane of the ground, m.
+    velocities : (n, 3) array
+        Of the feet, m/s, world axes.
+    descent : (3,) array
+        Velocity of feet that seek the ground, m/s.
+    clearance : float
+        Height of swinging feet above the ground, m.
+
     """
     down, fastest = velocities @ descent, descent @ descent
     speeds = np.einsum('ij,ij->i', velocities, velocities)

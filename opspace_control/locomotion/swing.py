@@ -26,10 +26,18 @@ def swing(start, end, clearance, s, duration):
     """
     Return position, velocity and acceleration of feet, (k, 3) each, m, m/s and m/s².
 
-    They leave the ground at ``start`` and will touch it at ``end``, (k, 3), m, world axes, at rest
-    relative to it at both. ``clearance`` (k,), m, is the height above the straight line at its
-    middle, ``s`` (k,) the part of the time that is over, from 0 to 1, ``duration`` (k,), s, that of
-    the whole swing.
+    Parameters
+    ----------
+    start, end : (k, 3) arrays
+        Where they leave the ground and where they will touch it, m, world axes. At both a foot is
+        at rest relative to the ground.
+    clearance : (k,) array
+        Height above the straight line at its middle, m.
+    s : (k,) array
+        Part of the time that is over, from 0 to 1.
+    duration : (k,) array
+        Of the whole swing, s.
+
     """
     step, rate = end - start, 1.0 / duration
     motion = []
@@ -48,9 +56,14 @@ def raise_lagging(goal, position, velocity, step):
     A friction of μ keeps it there against μ times this force. The goal is raised by the lag: then
     the foot is pushed up as much as forward, and rises for any μ below 1.
 
-    The ``goal``, position and velocity (k, 3) and what else, of `swing`, is changed in place.
-    ``position`` and ``velocity`` (k, 3), m and m/s, are those of the feet, ``step`` (k, 3), m, is
-    from where they left the ground to where they will touch it, world axes.
+    Parameters
+    ----------
+    goal : tuple of (k, 3) arrays
+        Position, velocity, and what else, of `swing`; changed in place.
+    position, velocity, step : (k, 3) arrays
+        Of the feet, m and m/s, and from where they left the ground to where they will touch it, m,
+        world axes.
+
     """
     direction = step[:, :2] / np.maximum(np.hypot(step[:, 0], step[:, 1]), _LEAST_STEP)[:, None]
     lag = ((goal[0] - position)[:, :2] * direction).sum(axis=1)

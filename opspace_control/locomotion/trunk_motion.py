@@ -55,8 +55,13 @@ class TrunkMotion:
     ``−F p/(m h)``, as an inverted pendulum, or tilts, ``I α = F (p_y, −p_x)``, by the share
     `Gait.tilting`.
 
-    ``offsets``, ``duty`` and ``tilting`` are as of a `Gait`, ``arms`` (n, 2), m, the feet of the
-    symmetric stance from the centre of mass, forward and to the left.
+    Parameters
+    ----------
+    offsets, duty, tilting :
+        As of a `Gait`.
+    arms : (n, 2) array
+        Feet of the symmetric stance from the centre of mass, forward and to the left, m.
+
     """
 
     def __init__(self, offsets, duty, tilting, arms):
