@@ -4,7 +4,7 @@
 
 import shutil
 import subprocess
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -42,8 +42,8 @@ needs_library = pytest.mark.skipif(not library.is_there(), reason='the library i
 
 @pytest.fixture(scope='module')
 def compiled(tmp_path_factory):
-    """Return a function that compiles a file of native/, and returns the program."""
-    return partial(compile_program, tmp_path_factory.mktemp('native'))
+    """Return a function that compiles a file of native/ once, and returns the program."""
+    return cache(partial(compile_program, tmp_path_factory.mktemp('native')))
 
 
 @pytest.fixture(scope='module')
