@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from ideal_robot import IdealRobot
 from robots import TALOS
 from test_contact_forces import FEET, SOLE, Dense, random_posture, standing
 
@@ -62,12 +63,11 @@ def controlled(model, shapes, tasks=(), posture=None, pairs=None, limits=None, *
 
 def moved(controller, state, steps, step=STEP):
     """Yield the state and the efforts of each cycle of an ideal robot."""
-    model = controller.model
+    ideal = IdealRobot(controller.model)
     for _ in range(steps):
         tau = controller.compute_torque(state, dt=step)
         yield state, tau
-        v = state.v + step * model.forward_dynamics(state, tau)
-        state = RobotState(model, model.integrate(state.q, step * v, 1.0), v)
+        state = ideal.after(state, tau, step)
 
 
 def beside(name, shape, **options):

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from ideal_robot import IdealRobot
 from test_distance_limits import STEP, bent, bound, largest_steps, moved, robot
 
 from opspace_control import (
@@ -38,13 +39,12 @@ def arm():
     return RobotModel.from_urdf_file(share_directory() / 'urdf' / 'planar_3r.urdf')
 
 
-def hand(q):
-    return arm().forward_kinematics(RobotState(arm(), q, np.zeros(3)), ['hand'])['hand']
+def hand(q, link='hand'):
+    return arm().forward_kinematics(RobotState(arm(), q, np.zeros(3)), [link])[link]
 
 
 def on_upper_arm(angle):
-    frame = arm().forward_kinematics(
-        RobotState(arm(), np.array([angle, 0.0, 0.0]), np.zeros(3)), ['upper_arm'])['upper_arm']
+    frame = hand(np.array([angle, 0.0, 0.0]), 'upper_arm')
     return frame[:3, 3] + frame[:3, :3] @ [0.3, 0.0, 0.0]
 
 
@@ -79,11 +79,13 @@ def test_an_arm_rests_as_near_to_its_goal_as_a_post_lets_it(angle, part):
     assert steps.max() < 0.15
     goal = task.target[AXES]
     # The upper arm stays where it is; elbow and wrist are at the nearest point to the goal.
-    shoulder, best = state.q[0], np.inf
-    for elbow in np.linspace(-1.5, 1.5, 121):
-        for wrist in np.linspace(-1.5, 1.5, 121):
-            at = hand(np.array([shoulder, elbow, wrist]))[AXES, 3]
-            best = min(best, np.linalg.norm(at - goal))
+    angles = np.linspace(-1.5, 1.5, 121)
+    forearms = np.array([hand(np.array([state.q[0], elbow, 0.0]), 'forearm') for elbow in angles])
+    within = np.array([np.linalg.inv(hand(np.zeros(3), 'forearm')) @ hand(np.array([0.0, 0.0, w]))
+                       for w in angles])
+    places = (forearms[:, None] @ within)[..., AXES, 3]
+    assert places.shape == (121, 121, 2)
+    best = np.linalg.norm(places - goal, axis=-1).min()
     assert np.linalg.norm(hand(state.q)[AXES, 3] - goal) < best + 1e-4
 
 
@@ -228,18 +230,17 @@ def test_redundant_joints_rest_where_they_do_without_inertias(mass, speed, turn)
     controller, state = redundant_arm()
     cycle, stiffened, model, rest = controller._arguments.cycle[0], 0, controller.model, None
     text = (share_directory() / 'urdf' / 'arm_7r.urdf').read_text()
-    heavy = RobotModel.from_urdf(re.sub(
-        r'<mass value="([^"]+)"', lambda m: f'<mass value="{mass * float(m[1])}"', text))
+    heavy = IdealRobot(RobotModel.from_urdf(re.sub(
+        r'<mass value="([^"]+)"', lambda m: f'<mass value="{mass * float(m[1])}"', text)))
     for k in range(12000):
         tau = controller.compute_torque(state, dt=1e-3)
-        v = state.v + 1e-3 * heavy.forward_dynamics(RobotState(heavy, state.q, state.v), tau)
-        state = RobotState(model, model.integrate(state.q, 1e-3 * v, 1.0), v)
+        state = heavy.after(state, tau, 1e-3)
         if k < 8000:
             cycle['stiffened'] = False
             continue
         rest = state.q.copy() if k == 8000 else rest
         stiffened += cycle['stiffened']
-        assert abs(v).max() < speed  # rad/s
+        assert abs(state.v).max() < speed  # rad/s
         assert abs(state.q - rest).max() < turn
     assert controller.active_limits
     assert stiffened > 3900
