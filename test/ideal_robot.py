@@ -13,7 +13,7 @@ from opspace_control.model.nodes import LOCKED, PASSIVE
 
 class IdealRobot:
     """
-    A robot that accelerates as ``model.forward_dynamics`` says, to the bit and in a tenth of its time.
+    A robot that accelerates as ``model.forward_dynamics`` says, to the bit, in a tenth of the time.
 
     A wrench ``[f; n]`` (6,) of the world may act on a link ``loaded``, N and N·m, world axes.
     """

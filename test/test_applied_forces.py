@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from ideal_robot import IdealRobot
 from prioritised import Problem
 from robots import TALOS
 from test_contact_forces import FEET, HANDS, SOLE, robot
@@ -296,12 +297,10 @@ def hold(load, efforts, cycles):
     controller = OperationalSpaceController(
         ARM, [PoseTask(HAND)], effort_limits=efforts, limits=JointLimits(ARM, acceleration=1e4))
     controller.disturbance = DisturbanceObserver(20.0, max_force=100.0, max_moment=50.0)
-    state = at(0.2)
+    state, ideal = at(0.2), IdealRobot(ARM, HAND)
     for _ in range(cycles):
         tau = controller.compute_torque(state, dt=1e-3)
-        a = ARM.forward_dynamics(state, tau + ARM.jacobian(state, HAND).T @ load)
-        v = state.v + 1e-3 * a
-        state = RobotState(ARM, ARM.integrate(state.q, v, 1e-3), v)
+        state = ideal.after(state, tau, 1e-3, load)
     return controller, tau
 
 

@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from ideal_robot import IdealRobot
 from robots import TALOS, robot_file
 from samples import random_state, sample
 
@@ -315,12 +316,11 @@ def steered(observer, mass, seconds):
         PANDA, [PoseTask(TCP)], PostureTask(target=HOME), limits=JointLimits(PANDA))
     controller.disturbance = observer
     state, force = at_home(), np.array([0.0, 0.0, -9.81 * mass, 0.0, 0.0, 0.0])
+    ideal = IdealRobot(PANDA, TCP)
     for _ in range(round(seconds / DT)):
-        tau = controller.compute_torque(state, dt=DT)
-        load = PANDA.jacobian(state, TCP).T @ force
-        v = state.v + DT * PANDA.forward_dynamics(state, tau + load)
-        state = RobotState(PANDA, PANDA.integrate(state.q, v, DT), v)
-    return np.linalg.norm(controller.tasks[TCP].error[:3]), load
+        before, tau = state, controller.compute_torque(state, dt=DT)
+        state = ideal.after(before, tau, DT, force)
+    return np.linalg.norm(controller.tasks[TCP].error[:3]), PANDA.jacobian(before, TCP).T @ force
 
 
 def test_a_load_is_carried_without_steady_error():
@@ -346,12 +346,10 @@ def test_a_push_by_hand_beyond_the_bounds_yields_and_returns(bounds, yields, ove
         PANDA, [PoseTask(TCP)], PostureTask(target=HOME), limits=JointLimits(PANDA))
     controller.disturbance = DisturbanceObserver(20.0, max_force=bounds[0], max_moment=bounds[1])
     state, force = at_home(), np.array([0.0, 0.0, -20.0, 0.0, 0.0, 0.0])
-    below = []
+    below, ideal = [], IdealRobot(PANDA, TCP)
     for k in range(3000):
         tau = controller.compute_torque(state, dt=DT)
-        load = PANDA.jacobian(state, TCP).T @ force if k < 1000 else 0.0
-        v = state.v + DT * PANDA.forward_dynamics(state, tau + load)
-        state = RobotState(PANDA, PANDA.integrate(state.q, v, DT), v)
+        state = ideal.after(state, tau, DT, force if k < 1000 else 0.0)
         below.append(controller.tasks[TCP].error[2])
     assert (below[999] > 0.01) == yields  # m, at the end of the push
     assert (-min(below) > 0.2 * max(below)) == overshoots
@@ -377,11 +375,10 @@ def test_what_moves_in_the_null_space_comes_to_rest(rate):
     controller = OperationalSpaceController(model, [PoseTask('l_hand'), PoseTask('r_hand')])
     controller.disturbance = DisturbanceObserver(rate, max_force=60.0, max_moment=20.0)
     state, force = random_state(model, 0, speed=0.0), np.array([0.0, 0.0, -20.0, 0.0, 0.0, 0.0])
+    ideal = IdealRobot(model, 'l_hand')
     for _ in range(4000):
         tau = controller.compute_torque(state, dt=DT)
-        load = model.jacobian(state, 'l_hand').T @ force
-        v = state.v + DT * model.forward_dynamics(state, tau + load)
-        state = RobotState(model, model.integrate(state.q, v, DT), v)
+        state = ideal.after(state, tau, DT, force)
     assert np.linalg.norm(controller.tasks['l_hand'].error[:3]) < 2e-6
     assert abs(state.v).max() < 1e-5
     np.testing.assert_allclose(controller.disturbance.rejected['l_hand'], -force, atol=1e-3)

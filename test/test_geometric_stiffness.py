@@ -228,7 +228,7 @@ def redundant_arm():
 def test_redundant_joints_rest_where_they_do_without_inertias(mass, speed, turn):
     """Where masses are wrong drives command accelerations at rest, which are no rotations."""
     controller, state = redundant_arm()
-    cycle, stiffened, model, rest = controller._arguments.cycle[0], 0, controller.model, None
+    cycle, stiffened, rest = controller._arguments.cycle[0], 0, None
     text = (share_directory() / 'urdf' / 'arm_7r.urdf').read_text()
     heavy = IdealRobot(RobotModel.from_urdf(re.sub(
         r'<mass value="([^"]+)"', lambda m: f'<mass value="{mass * float(m[1])}"', text)))

@@ -7,6 +7,7 @@ from collections import deque
 
 import numpy as np
 import pytest
+from ideal_robot import IdealRobot
 from robots import robot_file
 
 from opspace_control import (
@@ -66,16 +67,15 @@ def swing(rate, periods, hold=1):
     v = np.where(PANDA.locked, 0.0, 1e-3 * np.random.default_rng(0).normal(size=PANDA.nv))
     state = RobotState(PANDA, HOME, v)
     late = deque([(HOME, 0.0 * v)] * periods)
-    speeds = []
+    speeds, ideal = [], IdealRobot(PANDA)
     for k in range(1500):
         late.append((state.q.copy(), state.v.copy()))
         now = late.popleft()
         if k % hold == 0:
             seen.update(*now)
             tau = controller.compute_torque(seen, dt=hold * DT)
-        v = state.v + DT * PANDA.forward_dynamics(state, tau)
-        state = RobotState(PANDA, PANDA.integrate(state.q, v, DT), v)
-        speeds.append(abs(v).max())
+        state = ideal.after(state, tau, DT)
+        speeds.append(abs(state.v).max())
     return max(speeds[400:700]), max(speeds[-300:])
 
 

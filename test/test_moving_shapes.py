@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from ideal_robot import IdealRobot
 from test_distance_limits import BALLS, STEP, all_count, bent, bound, controlled, moved, robot  # noqa: F401
 
 from opspace_control import (
@@ -53,14 +54,14 @@ class TestMotion:
         controller, state, place = near_hand([0.6, 0.0, 0.0])
         velocity = -speed * X
         start, least, model = place + 0.6 * X, 1.0, controller.model
+        ideal = IdealRobot(model)
         for k in range(round(0.7 / speed / STEP)):
             if k % every == 0:
                 controller.move_shape('ball', start + k * STEP * velocity,
                                       twist=[*velocity, 0, 0, 0])
-            a = model.forward_dynamics(state, controller.compute_torque(state, dt=STEP))
-            least = min(least, present(controller, state.q))
-            v = state.v + STEP * a
-            state = RobotState(model, model.integrate(state.q, STEP * v, 1.0), v)
+            before, tau = state, controller.compute_torque(state, dt=STEP)
+            least = min(least, present(controller, before.q))
+            state = ideal.after(before, tau, STEP)
         np.testing.assert_allclose(controller.shapes[1].position, start + k * STEP * velocity,
                                    atol=1e-12)
         assert least > 0.0094

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from ideal_robot import IdealRobot
 from samples import sample
 from test_disturbance_observer import HOME as ARM
 from test_disturbance_observer import PANDA, TCP, UNBOUNDED, unknown
@@ -58,11 +59,12 @@ def simulated(model, controller, q, count, dt=1e-3, delay=0, load=lambda _state,
     Its efforts act so many cycles late, and beside them the joint forces ``load(state, time)``.
     """
     v, sent, fastest = np.zeros(model.nv), [], np.zeros(model.nv)
+    ideal = IdealRobot(model)
     for k in range(count):
         sent.append(controller.compute_torque(RobotState(controller.model, q, v), dt=dt))
         state = RobotState(model, q, v)
         tau = sent[max(k - delay, 0)] + load(state, k * dt)
-        v = np.where(model.locked, 0.0, v + dt * model.forward_dynamics(state, tau))
+        v = np.where(model.locked, 0.0, v + dt * ideal.accelerations(state, tau))
         q = model.integrate(q, v, dt)
         fastest = np.maximum(fastest, abs(v))
     return v, fastest

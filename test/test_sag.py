@@ -4,6 +4,7 @@
 
 import numpy as np
 import pytest
+from ideal_robot import IdealRobot
 from samples import random_state, sample
 
 from opspace_control import (
@@ -12,7 +13,6 @@ from opspace_control import (
     PoseTask,
     PositionTask,
     RelativeTask,
-    RobotState,
 )
 from opspace_control.cli.preflight.facts import LOAD, sag
 
@@ -27,11 +27,10 @@ def carried(tasks, bounds):
         20.0, **{name: SHARE * value for name, value in bounds.items()})
     state, force = random_state(MODEL, 2, speed=0.0), np.zeros(6)
     force[2] = -SHARE * LOAD * 9.81
+    ideal = IdealRobot(MODEL, 'l_hand')
     for _ in range(3000):
         tau = controller.compute_torque(state, dt=DT)
-        v = state.v + DT * MODEL.forward_dynamics(
-            state, tau + MODEL.jacobian(state, 'l_hand').T @ force)
-        state = RobotState(MODEL, MODEL.integrate(state.q, v, DT), v)
+        state = ideal.after(state, tau, DT, force)
     return np.linalg.norm(tasks[0].error.reshape(2, 3), axis=1) / SHARE
 
 
