@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bounds on distances of shapes, held against dense dynamics and finite differences."""
 
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import pytest
-from ideal_robot import IdealRobot
+from ideal_robot import Distances, IdealRobot
 from robots import TALOS
 from test_contact_forces import FEET, SOLE, Dense, random_posture, standing
 
@@ -89,9 +89,15 @@ def largest_steps(efforts, model):
     return (abs(np.diff(efforts, axis=0)) / model.effort_limits).max(axis=1)
 
 
+@lru_cache(maxsize=2)
+def watched(collision):
+    """Return the `Distances` of a CollisionModel."""
+    return Distances(collision)
+
+
 def distance(controller, q):
     """Return the distance of the first pair of shapes at the positions q."""
-    return controller.distances.collision.distances(q)[0].distance
+    return watched(controller.distances.collision).at(q)[0].distance
 
 
 def bound(controller, parting=False):
@@ -423,11 +429,11 @@ class TestMotion:
         model, collision = controller.model, controller.distances.collision
         before = {found[:2]: found.distance for found in collision.distances(state.q, 0.01)}
         assert sum(found < 0.0 for found in before.values()) >= 2
-        efforts = []
+        efforts, near = [], Distances(collision, 0.01)
         for now, tau in moved(controller, state, 7000):
             efforts.append(tau)
             assert (abs(now.v) < 1.05 * model.velocity_limits).all()
-            for found in collision.distances(now.q, 0.01):
+            for found in near.at(now.q):
                 assert found.distance > min(before.get(found[:2], 0.01), 0.01) - 1e-3
         left = [found for found in collision.distances(now.q, 0.0099) if found.distance < 0.0099]
         assert bool(left) != leaves

@@ -5,7 +5,17 @@
 import numpy as np
 import pytest
 from ideal_robot import IdealRobot
-from test_distance_limits import BALLS, STEP, all_count, bent, bound, controlled, moved, robot  # noqa: F401
+from test_distance_limits import (
+    BALLS,
+    STEP,
+    all_count,  # noqa: F401
+    bent,
+    bound,
+    controlled,
+    moved,
+    robot,
+    watched,
+)
 
 from opspace_control import (
     CollisionModel,
@@ -41,7 +51,11 @@ def hand_place(model, state):
 
 def present(controller, q):
     """Return the distance of hand and ball, each where it is, computed anew."""
-    return CollisionModel(controller.model, controller.shapes).distances(q)[0].distance
+    distances = watched(controller.distances.collision)
+    for shape in controller.shapes:
+        if shape.link is None:
+            distances.move(shape.name, shape.position, shape.rotation)
+    return distances.at(q)[0].distance
 
 
 class TestMotion:

@@ -52,19 +52,21 @@ def learn(controller, state, r, periods=2):
     return tau
 
 
-def simulated(model, controller, q, count, dt=1e-3, delay=0, load=lambda _state, _time: 0.0):
+def simulated(model, controller, q, count, dt=1e-3, delay=0, load=lambda _state, _time: 0.0,
+              loaded=None, wrench=0.0):
     """
     Return the velocities (nv,) at the end, and the greatest, of a ``model`` under a controller.
 
-    Its efforts act so many cycles late, and beside them the joint forces ``load(state, time)``.
+    Its efforts act so many cycles late, and beside them the joint forces ``load(state, time)`` and
+    a ``wrench`` (6,) on a link ``loaded``.
     """
     v, sent, fastest = np.zeros(model.nv), [], np.zeros(model.nv)
-    ideal = IdealRobot(model)
+    ideal = IdealRobot(model, loaded)
     for k in range(count):
         sent.append(controller.compute_torque(RobotState(controller.model, q, v), dt=dt))
         state = RobotState(model, q, v)
         tau = sent[max(k - delay, 0)] + load(state, k * dt)
-        v = np.where(model.locked, 0.0, v + dt * ideal.accelerations(state, tau))
+        v = np.where(model.locked, 0.0, v + dt * ideal.accelerations(state, tau, wrench))
         q = model.integrate(q, v, dt)
         fastest = np.maximum(fastest, abs(v))
     return v, fastest
@@ -211,8 +213,8 @@ def test_hands_come_to_rest_after_a_push(delay, dt):
     wrench = np.array([0.0, 0.0, -10.0, 0.0, 1.0, 0.0])
 
     def load(state, time):
-        return (0.3 < time < 0.36) * sum(
-            MODEL.jacobian(state, hand).T @ wrench for hand in HANDS)
+        return sum(MODEL.jacobian(state, hand).T @ wrench for hand in HANDS
+                   ) if 0.3 < time < 0.36 else 0.0
     v, fastest = simulated(MODEL, controller, HOME, round(2.0 / dt), dt, delay, load)
     assert fastest.max() < 11.0
     assert abs(v).max() < 0.02
@@ -281,10 +283,8 @@ def test_a_load_below_a_task_leaves_no_error(kind):
     above, hand = ABOVE[kind](), PoseTask(TCP, axes='x y z', priority=1)
     controller = OperationalSpaceController(PANDA, [above, hand])
     controller.disturbance = DisturbanceObserver(20.0, max_force=60.0, max_moment=20.0)
-
-    def load(state, _):
-        return PANDA.jacobian(state, TCP).T @ [0.0, 0.0, -10.0, 0.0, 0.0, 0.0]
-    v, _ = simulated(PANDA, controller, ARM, 4000, load=load)
+    v, _ = simulated(PANDA, controller, ARM, 4000, loaded=TCP,
+                     wrench=[0.0, 0.0, -10.0, 0.0, 0.0, 0.0])
     assert np.linalg.norm(hand.error[:3]) < 2e-5
     assert abs(above.error[0 if kind == 'joint' else 2]) < 2e-5
     assert abs(v).max() < 1e-3
