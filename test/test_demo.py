@@ -19,7 +19,7 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed')
 pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 
-from opspace_control import RobotState
+from opspace_control import RobotState, library
 from opspace_control.cli.demo import make_record, node_parameters
 from opspace_control.cli.processes import own_domain, private_environment
 from opspace_control.cli.robots import ROBOTS
@@ -49,13 +49,20 @@ HERE = {'PYTHONPATH': os.pathsep.join(
     filter(None, (str(ROOT), os.environ.get('PYTHONPATH'))))}
 
 
-def run(*arguments, folder=ROOT):
-    """Start the demo; a shell without job control would have it ignore SIGINT."""
+def run(*arguments, folder=ROOT, modules=''):
+    """
+    Start the demo; a shell without job control would have it ignore SIGINT.
+
+    ``modules`` is a folder of modules that it and its nodes import before others.
+    """
+    environment = os.environ | HERE
+    if modules:
+        environment['PYTHONPATH'] = f'{modules}{os.pathsep}{HERE["PYTHONPATH"]}'
     return subprocess.Popen(
         [sys.executable, '-m', 'opspace_control.cli.main', 'demo', *map(str, arguments)],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-        cwd=folder, env=os.environ | HERE)
+        cwd=folder, env=environment)
 
 
 def write_own_robot(folder):
@@ -322,8 +329,18 @@ class TestRun:
         return struct.unpack('>II', data[16:24])
 
     def test_hands_reach_their_goals(self, tmp_path):
+        """
+        No compiler is needed where there is a library.
+
+        The demo and its nodes would end with an error where one of them imports it.
+        """
         write_own_robot(tmp_path)
-        process = run(*OWN, folder=tmp_path)
+        (tmp_path / 'modules').mkdir()
+        if library.is_there():
+            for name in ('numba', 'llvmlite'):
+                (tmp_path / 'modules' / f'{name}.py').write_text(
+                    f'raise SystemExit("{name} is imported")')
+        process = run(*OWN, folder=tmp_path, modules=tmp_path / 'modules')
         out, _ = process.communicate(timeout=600)
         assert process.returncode == 0, out
         assert 'first effort command after' in out

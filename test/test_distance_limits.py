@@ -70,10 +70,16 @@ def moved(controller, state, steps, step=STEP):
         state = ideal.after(state, tau, step)
 
 
+@cache
+def fitted(name):
+    """Return the CollisionDescription of a demo robot, its pairs found with few samples."""
+    return CollisionDescription.from_urdf_file(demo_robot(name).path(), samples=50)
+
+
 def beside(name, shape, **options):
     """Return a controller of a demo robot with a shape in its world, and the state it starts in."""
     model, start = robot(name), demo_robot(name)
-    described = CollisionDescription.from_urdf_file(start.path(), samples=50).model(model)
+    described = fitted(name).model(model)
     state = bent(model, start.start)
     near = {found[:2] for found in described.distances(state.q, 0.012)}
     described = CollisionModel(model, described.shapes, [

@@ -94,23 +94,6 @@ def test_no_node_needs_a_compiler():
 
 
 @needs_library
-def test_no_demo_needs_a_compiler(tmp_path):
-    """It and its nodes end with an error where one of them imports a compiler."""
-    pytest.importorskip('rclpy', reason='ROS 2 is not installed')
-    pytest.importorskip('mujoco', reason='MuJoCo is not installed')
-    for name in ('numba', 'llvmlite'):
-        (tmp_path / f'{name}.py').write_text(f'raise SystemExit("{name} is imported")')
-    done = subprocess.run(
-        [sys.executable, '-m', 'opspace_control.cli.main', 'demo', '--robot', 'planar_3r',
-         '--seconds', '5', '--output', 'demo.png'], check=False, cwd=tmp_path,
-        capture_output=True, text=True, env={**os.environ, 'PYTHONPATH': os.pathsep.join(
-            filter(None, (str(tmp_path), str(ROOT), os.environ.get('PYTHONPATH'))))})
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert 'first effort command' in done.stdout
-    assert (tmp_path / 'demo.png').stat().st_size > 10_000
-
-
-@needs_library
 def test_no_check_needs_a_compiler():
     done = subprocess.run(
         [sys.executable, '-c', 'import sys\nfrom opspace_control.cli.main import main\n'
