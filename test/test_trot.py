@@ -24,16 +24,6 @@ def run(scene, gait, *command, settle=1.0, seconds=1.0):
     return scene.run(seconds)
 
 
-def test_b1_runs_at_3_6_metres_per_second():
-    """[WPO15]: pitch and roll are stable at 3.6 m/s, without sensors of contact forces."""
-    scene = LeggedScene('b1', noise=1.0, delay=2, stepping=Stepping(acceleration=2.0))
-    reports = run(scene, 'running_trot', 3.6)
-    assert reports[:, AHEAD].mean() > 3.6
-    assert tilt(reports) < 3.0
-    assert reports[:, SPEED].max() < 1.02
-    assert reports[:, EFFORT].max() <= 1.0
-
-
 def test_b1_runs_with_contacts_of_large_inertia():
     """[WPO15] (43), without limits: as with contacts that are eliminated."""
     tilts = {}
