@@ -32,6 +32,7 @@ from opspace_control.tasks.trajectory import PoseTrajectory
 
 # The real tensions are looked at once in so many cycles: it takes longer than they do.
 _RARELY = 10
+_MOVED = 1e-5  # m, of a place in the object, of 0.1 m and more: tensions change by 1e-4 of them
 _NOWHERE = np.full(7, np.nan)
 
 
@@ -110,7 +111,7 @@ class Carriers:
         self.ramps = Ramps(self.controller.gradual, ramp_time)
         self.state = RobotState(self.model, self.robot.positions, self.robot.velocities)
         self.controller.compute_torque(self.state)
-        self._held, self._object_in_grasp = False, None
+        self._held, self._object_in_grasp, self._linkage = False, None, None
 
     def hold(self, kind='rigid'):
         """Let the effectors take hold, and tell the controller."""
@@ -187,11 +188,13 @@ class Carriers:
             return np.zeros(len(members(len(self.effectors))))
         seen = self.robot.frame_pose(self.object)
         R = matrix_from_quaternion(seen[3:])
-        linkage = VirtualLinkage([R.T @ (self.robot.frame_pose(name)[:3] - seen[:3])
-                                  for name in self.effectors])
+        places = np.array([self.robot.frame_pose(name)[:3] - seen[:3]
+                           for name in self.effectors]) @ R
+        if self._linkage is None or abs(self._linkage.points - places).max() > _MOVED:
+            self._linkage = VirtualLinkage(places)
         forces = [(self.robot.grip_wrench(name, self.object).reshape(2, 3) @ R).ravel()
                   for name in self.effectors]
-        return linkage.internal(forces)[0]
+        return self._linkage.internal(forces)[0]
 
 
 def make_grasp(effectors, **options):
