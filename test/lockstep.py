@@ -108,7 +108,7 @@ class LockStep:
             rows.append((self.robot.time, self.robot.positions, self.robot.velocities,
                          self.robot.efforts,
                          rows[-1][4] if len(rows) % _RARELY else self._momentum(),
-                         np.array([task.pose[:3] for task in tasks]),
+                         np.array([task._record['p'] for task in tasks]),  # pose[:3], faster
                          np.array([task.error for task in tasks])))
             self.robot.step()
         return Course(*(np.array(column) for column in zip(*rows, strict=True)), limited)

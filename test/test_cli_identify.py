@@ -12,6 +12,7 @@ pytest.importorskip('mujoco', reason='MuJoCo is not installed')
 pytest.importorskip('mcap_ros2', reason='mcap-ros2-support is not installed')
 
 import yaml
+from ideal_robot import Distances
 from identified import with_friction, with_masses
 from rclpy.qos import QoSProfile
 from rclpy.serialization import serialize_message
@@ -74,11 +75,12 @@ def test_the_motion_can_be_looked_at_first(folder, motion, capsys):
     assert motion.time[-1] == pytest.approx(30.0)
 
 
-def play(path, motion, plant_urdf, noise=0.0, parameters=(), guess=0.5 * FRICTION):
+def play(path, motion, plant_urdf, noise=0.0, parameters=(), guess=0.5 * FRICTION, seconds=np.inf):
     """
     Write a run in which a robot of another URDF follows a motion, as a recorder would.
 
-    The controller overcomes a ``guess`` of the friction, in parts of the effort limits.
+    The controller overcomes a ``guess`` of the friction, in parts of the effort limits. The run
+    ends after some ``seconds``, if not with the motion.
     """
     model = RobotModel.from_urdf(BARE, locked_joints=LOCKED)
     plant = SimulatedRobot(plant_urdf, timestep=PERIOD / STEPS, locked_joints=LOCKED)
@@ -99,7 +101,7 @@ def play(path, motion, plant_urdf, noise=0.0, parameters=(), guess=0.5 * FRICTIO
         says={COMMANDS: KINDS[COMMANDS]}, hears={STATES: KINDS[STATES]}, services={})
     channels = {topic: writer.channel(topic, kind, QoSProfile(depth=1))
                 for topic, kind in KINDS.items()}
-    for k in range(round(follow.duration / PERIOD)):
+    for k in range(round(min(follow.duration, seconds) / PERIOD)):
         q = plant.positions + noise * random.standard_normal(model.nv)
         # Another clock than that by which messages are sent, and a cycle that takes 0.2 ms.
         stamp = round(1e9 * PERIOD * k)
@@ -272,7 +274,8 @@ def test_a_payload_becomes_parameters(folder, motion, capsys):
             '</joint></robot>')
     plant = with_friction(URDF, FRICTION).replace('</robot>', load)
     play(folder / 'load.mcap', motion, plant, parameters={
-        'payloads': ['payload'], 'payload.frame': 'panda_link5', 'payload.mass': 0.0}.items())
+        'payloads': ['payload'], 'payload.frame': 'panda_link5', 'payload.mass': 0.0}.items(),
+        seconds=15.0)
     assert main(['identify', str(folder / 'load.mcap'), '--payload', 'panda_hand_tcp']) == 0
     assert 'panda_hand_tcp' in capsys.readouterr().out
     found = read(folder / 'load.identified.yaml')
@@ -289,7 +292,7 @@ def test_a_payload_becomes_parameters(folder, motion, capsys):
 def test_a_joint_that_friction_keeps_from_moving_is_named(folder, motion, capsys):
     """Without any guess of the friction the wrist sticks; the others are identified."""
     path = folder / 'stuck.mcap'
-    play(path, motion, with_friction(URDF, FRICTION), guess=0.0)
+    play(path, motion, with_friction(URDF, FRICTION), guess=0.0, seconds=15.0)
     main(['identify', str(path), '--friction-only'])
     assert 'too slow or without a known effort: panda_joint7' in capsys.readouterr().out
     assert 'panda_joint7' not in read(folder / 'stuck.identified.yaml')['drive_friction']
@@ -350,11 +353,11 @@ def test_a_motion_keeps_shapes_apart(folder, capsys):
     assert "'left' and 'right' are 300 mm apart" in capsys.readouterr().err
     assert main(['collision', str(path)]) == 0
     assert main([*command, '--clearance', '0.1']) == 0
-    shapes = CollisionDescription.read(folder / 'two.collision.yaml').model(
-        RobotModel.from_urdf(text))
+    shapes = Distances(CollisionDescription.read(folder / 'two.collision.yaml').model(
+        RobotModel.from_urdf(text)))
 
     def nearest(plan):
-        return min(each.distance for q in plan.q[::20] for each in shapes.distances(q))
+        return min(each.distance for q in plan.q[::20] for each in shapes.at(q))
     assert nearest(free) < 0.09
     for plan in (fitted, Plan.load(output)):
         assert nearest(plan) > 0.099

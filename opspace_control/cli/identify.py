@@ -120,6 +120,8 @@ def _identify(options, arguments):
     parameters = {row.name: row.default for row in table_of(run.parameters)} | run.parameters
     _check(run, parameters, options)
     model, joints = make_model(run.robot, parameters)
+    for link in links or filter(None, [options.payload]):
+        model.frame_index(link)  # an unknown one is told before a long run is read
     motion = read_motion(run, model, joints)
     efforts = np.where(model.active, motion.commanded if options.effort == 'commanded'
                        else motion.measured, np.nan)

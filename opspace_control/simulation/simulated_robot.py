@@ -118,8 +118,13 @@ class SimulatedRobot(ObservableRobot):
 
         ``[f; n]`` (6,) at the link frame's origin, world axes, N and N·m.
         """
-        self._wrenches[self._body(link)] = checked(
+        body, wrench = self._body(link), checked(
             wrench, f"The wrench on '{link}'", SimulationError, (6,), link=link)
+        if wrench.any():
+            self._wrenches[body] = wrench
+        else:  # no time is spent on it in further steps
+            self._wrenches.pop(body, None)
+            self.data.xfrc_applied[body] = 0.0
 
     def grip(self, link, other, *, place=None, rigid=True):
         """
