@@ -115,7 +115,7 @@ class LockStep:
 
     def _without_drive(self):
         """Return which degrees of freedom have no drive or a closed brake, (nv,) of bool."""
-        status = self.controller.nodes['status'].tobytes()
+        status = self.controller._status.nodes['status'].tobytes()  # its nodes are no copy
         if status != self._status:
             self._status = status
             self._undriven = self.controller.passive | self.controller.locked
