@@ -21,18 +21,17 @@ os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 # By their time on two cores; the shorter ones follow in the order of their names.
 LONGEST = (
-    'experiments', 'grasp_experiments', 'trot', 'docs', 'demo', 'ros_collision_objects', 'native',
-    'geometric_stiffness', 'benchmark', 'cli_identify', 'distance_limits', 'library',
-    'ros_controller_manager', 'cli_new', 'overlaps', 'grasp_limits', 'attached_gait',
-    'ros_dead_drives', 'giving_way', 'leaning', 'safety_states', 'collision_fit',
-    'singularity_motion', 'standing', 'compiled', 'excitation', 'applied_forces', 'resolution',
-    'residual_parts', 'package', 'jerk_limited', 'walking_optimum', 'underactuated_experiments',
-    'runs', 'ros_goals', 'ros_legs', 'planning_closed', 'safety_watchdog', 'ros_contact_schedule',
-    'safety_legs', 'ros_plans', 'ros_grasps', 'singularity', 'moving_shapes', 'identification',
-    'carrying_on_feet', 'footing', 'safety_force', 'ros_plugin_cycle', 'oracles_random_robots',
-    'grasp_shapes', 'near_pairs', 'solver_attainable', 'attached_servo', 'solver',
-    'force_of_a_real_arm', 'disturbance_observer', 'solver_robots', 'safety_processes', 'notebooks',
-    'joint_servo', 'check',
+    'experiments', 'demo', 'trot', 'docs', 'grasp_experiments', 'ros_collision_objects', 'library',
+    'benchmark', 'cli_new', 'cli_identify', 'ros_controller_manager', 'leaning', 'native',
+    'overlaps', 'distance_limits', 'singularity_motion', 'giving_way', 'attached_gait',
+    'ros_dead_drives', 'standing', 'safety_states', 'collision_fit', 'compiled', 'grasp_limits',
+    'near_pairs', 'excitation', 'applied_forces', 'resolution', 'residual_parts', 'package',
+    'jerk_limited', 'walking_optimum', 'underactuated_experiments', 'runs', 'ros_goals', 'ros_legs',
+    'planning_closed', 'safety_watchdog', 'ros_contact_schedule', 'safety_legs', 'ros_plans',
+    'ros_grasps', 'singularity', 'geometric_stiffness', 'identification', 'carrying_on_feet',
+    'footing', 'safety_force', 'ros_plugin_cycle', 'oracles_random_robots', 'grasp_shapes',
+    'solver_attainable', 'attached_servo', 'solver', 'force_of_a_real_arm', 'moving_shapes',
+    'solver_robots', 'safety_processes', 'notebooks', 'joint_servo', 'check',
 )
 
 
