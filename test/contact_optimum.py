@@ -210,8 +210,8 @@ def held_against_optimum(controller, state, tau, joints_may_pass=1e-3, tasks=Tru
     parts = np.split(force, np.cumsum([len(one.axes) for one in contacts]))
     for one, wrench, rows in zip(contacts, told, parts[:-1], strict=True):
         assert abs(contact_rows(one, state)[2].T @ rows - wrench).max() < 1e-6 * weight
-    a_task = controller._arguments.storage.results.a_task
-    assert abs(a - a_task).max() < 1e-5 * abs(a).max() + 1e-6
+    a_joints = controller._arguments.storage.results.a_joints
+    assert abs(a - a_joints).max() < 1e-5 * abs(a).max() + 1e-6
     # The optimum over q̈ and λ, level by level.
     limits = controller.effort_limits
     driven = slice(6, n)

@@ -81,28 +81,35 @@ class Problem:
         assert ended
         return f, y, changes
 
-    def solve_levels(self, active=None, steps=1, forces=0.0):
+    def solve_levels(self, active=None, steps=1, forces=0.0, *, calls=1):
         """
         Return f, y and the changes of all active sets, by the solver of several levels.
 
-        In so many steps, which begin with these multipliers. ``levels_skipped`` becomes their
-        number, ``residual_steps`` that of each level.
+        In so many steps, which begin with these multipliers; with two calls the first one solves
+        the first level alone. ``levels_skipped`` becomes their number, ``residual_steps`` that of
+        each level.
         """
         n = len(self.rows)
         if active is None:
             active = np.zeros((len(self.levels) - 1, n), dtype=int)
         f_y = np.full((2, n), np.nan)
         f_y[0], self.residual_steps = forces, np.full(len(self.levels) - 1, np.nan)
-        changes, ended, self.levels_skipped = solve_problem_levels(
-            Levels(np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
-                   np.array([self.lasting, np.maximum(self.own, np.where(
-                       np.equal(self.own, 0.0), 0.0, ATTAINABLE)) * self.mobility.diagonal()]),
-                   np.array([self.lower, self.upper]), np.array([np.zeros(n), self.rows @ (
-                       self.reference + np.zeros(len(self.metric)))]), DEPENDENT),
-            active, np.full((n, n), np.nan), np.zeros(n, dtype=int),
-            np.full((LEVEL_SCRATCH, n), np.nan), f_y, self.residual_steps)
-        assert ended
-        return *f_y, changes
+        levels = Levels(
+            np.array(self.levels), np.full(len(self.levels) - 1, steps), self.mobility,
+            np.array([self.lasting, np.maximum(self.own, np.where(
+                np.equal(self.own, 0.0), 0.0, ATTAINABLE)) * self.mobility.diagonal()]),
+            np.array([self.lower, self.upper]), np.array([np.zeros(n), self.rows @ (
+                self.reference + np.zeros(len(self.metric)))]), DEPENDENT)
+        scratch = (np.full((n, n), np.nan), np.zeros(n, dtype=int),
+                   np.full((LEVEL_SCRATCH, n), np.nan), f_y, self.residual_steps)
+        total = 0
+        for solved in range(calls):
+            last = len(self.levels) if solved == calls - 1 else 2
+            changes, ended, self.levels_skipped = solve_problem_levels(
+                levels._replace(first_rows=levels.first_rows[:last]), solved, active, *scratch)
+            assert ended
+            total += changes
+        return *f_y, total
 
     def by_quadprog(self):
         """

@@ -479,7 +479,7 @@ class TestMotion:
             model, tasks, PostureTask(target=state.q), limits=JointLimits(model),
             distances=DistanceLimits(described.with_shapes(walls.values()).without_still_pairs()))
         efforts = []
-        for now, tau in moved(controller, state, 6000):
+        for now, tau in moved(controller, state, 10000):
             efforts.append(tau)
             assert (abs(now.v) < 1.05 * model.velocity_limits).all()
             assert controller.unsolved_limits == 0

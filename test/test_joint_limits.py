@@ -55,7 +55,7 @@ class Bench:
         self.posture = PostureTask(kp=25.0, kd=KD_POSTURE)
         self.controller = OperationalSpaceController(
             arm, self.task, self.posture, limits=self.limits, effort_limits=1e3)
-        self.efforts, self.records = self.controller._arguments.limits
+        self.efforts, self.records, _ = self.controller._arguments.limits
         self.usual = self.records.copy()
 
     def restart(self):

@@ -72,7 +72,7 @@ def test_tasks_miss_the_least_in_order_of_priority(robot, hands, start):
         controller.compute_torque(state)
         if controller._cycle['singular_active'][0]:
             continue
-        a = controller._arguments.storage.results.a_task
+        a = controller._arguments.storage.results.a_joints
         assert abs(a).max() <= bound * (1.0 + 1e-6)
         A, fixed, values = model.mass_matrix(state), np.zeros((0, model.nv)), np.zeros(0)
         for k, task in enumerate(tasks):
@@ -133,7 +133,7 @@ def test_an_effort_is_bounded_in_the_cycle_in_which_it_passes_its_limit(robot, h
             continue
         controller._effort_limits[strained] = half_way
         first, cut = controller.compute_torque(state), cut + 1
-        a = controller._arguments.storage.results.a_task
+        a = controller._arguments.storage.results.a_joints
         assert 'effort' in [limit.limit for limit in controller.active_limits]
         np.testing.assert_allclose(
             a, model.forward_dynamics(state, first), atol=1e-6 * abs(a).max())

@@ -31,6 +31,7 @@ from opspace_control.control.limits.kinds import (
     QUANTITIES,
     check_kinds,
 )
+from opspace_control.control.limits.limit_data import count_numbers
 from opspace_control.control.limits.limit_law import LIMIT
 from opspace_control.model.nodes import ACTIVE, LOCKED, NODE, PASSIVE
 
@@ -103,8 +104,8 @@ def one_of_each():
                       force=np.array([0.0, 0.0, 30.0, 0.0, 0.0, 0.0]))
     distances = Fields(least=np.array([[-2.0], [-1.0]]), gradient=np.array([[2.0, 4.0]]))
     return Fields(
-        limits=Fields(joints=limits, efforts=np.array([3.0, 3.0])), robot=Fields(
-            nodes=nodes, collision=Fields(count=np.array([1]))),
+        limits=Fields(joints=limits, efforts=np.array([3.0, 3.0]), numbers=count_numbers(2, 1, 1)),
+        robot=Fields(nodes=nodes, collision=Fields(count=np.array([1]))),
         scratch=Fields(bounded=Fields(contacts=contacts, distances=distances,
                                       gravity_gradient=np.array([[2.0, 10.0], [0.0, 0.0]]))),
         memory=Fields(bound_active=np.zeros(4 * 2 + 1 + 1 + 2), near_pairs=np.zeros(1)),

@@ -174,5 +174,5 @@ def test_the_mean_acceleration_is_followed_at_any_cycle_time(dt):
         controller.compute_torque(state, dt=dt)
         assert controller._cycle['stiffened'][0]
         np.testing.assert_allclose(
-            memory.mean_acceleration, before + dt / 0.5 * (results.a_task - before), rtol=1e-9)
+            memory.mean_acceleration, before + dt / 0.5 * (results.a_joints - before), rtol=1e-9)
     assert abs(memory.mean_acceleration).max() > 0.01

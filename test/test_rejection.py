@@ -102,7 +102,7 @@ def test_points_move_as_the_law_demands_where_limits_are_active(seed):
     assert abs(controller.disturbance.rejected['gap']).max() > 1.0
     J = np.vstack([MODEL.jacobian(state, HANDS),
                    controller.tasks['gap'].jacobian(MODEL, state)[:3]])
-    law = J @ controller._arguments.storage.results.a_task
+    law = J @ controller._arguments.storage.results.a_joints
     actual = J @ MODEL.forward_dynamics(state, tau + r)
     off = abs(actual - law) / abs(J @ MODEL.forward_dynamics(state, MODEL.gravity(state) + r)).max()
     assert off[:12].max() < 1e-4

@@ -80,3 +80,36 @@ def test_with_constraints_they_are_those_of_what_keeps_these():
                     assert value == pytest.approx(a[k], abs=1e-8 * abs(a).max())
                     seen += abs(value - at_reference) > 0.1
     assert seen > 30
+
+
+def test_efforts_do_not_depend_on_which_limits_were_active_last():
+    """
+    At states up to a tenth beyond the limits, with and without a row of each of them.
+
+    Where the softness of rows depends on which rows there are, efforts change by 3 % of their
+    limits here.
+    """
+    _, model, frames = sample('dual_arm')
+    random, limits = np.random.default_rng(5), JointLimits(model)
+    controller = OperationalSpaceController(
+        model, [PoseTask(frame) for frame in frames[:2]], PostureTask(target=model.neutral()),
+        limits=limits)
+    memory, changes, problems = controller._arguments.storage.memory, [], []
+    for _ in range(60):
+        middle, half = 0.5 * (limits.lower + limits.upper), 0.55 * (limits.upper - limits.lower)
+        drawn = random.uniform(-1.0, 1.0, (2, model.nv))
+        state = RobotState(model, (middle + half * drawn[0])[np.argsort(model.q_index)],
+                           1.1 * limits.velocity * drawn[1])
+        for task in controller.tasks.values():
+            task.set_target([*random.uniform(-0.6, 0.6, 2), 1.0, 0.0, 0.0, 0.0, 1.0])
+        efforts = []
+        for active in (0, 1):
+            memory.bound_active[:] = active
+            memory.bound_state[:] = 0
+            controller._arguments.limits.joints['active_side'] = 0
+            controller._arguments.limits.joints['resting_share'] = 0.0
+            efforts.append(controller.compute_torque(state, dt=0.0))
+            problems.append(controller.limit_solutions)
+        changes.append(abs((efforts[1] - efforts[0]) / controller.effort_limits).max())
+    assert max(changes) < 1e-5
+    assert min(problems) >= 1

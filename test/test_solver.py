@@ -280,6 +280,16 @@ def test_levels_agree_with_a_cascade(own):
     assert left_out <= 1
 
 
+def test_the_first_level_may_be_solved_before_the_others():
+    random = np.random.default_rng(6)
+    for _ in range(100):
+        problem = random_problem(random, levels=random.integers(1, 5))
+        *once, changes = problem.solve_levels(steps=4)
+        *twice, changes_of_both = problem.solve_levels(steps=4, calls=2)
+        np.testing.assert_array_equal(twice, once)
+        assert changes_of_both == changes
+
+
 def test_no_level_disturbs_one_above():
     random = np.random.default_rng(5)
     for _ in range(300):
@@ -390,7 +400,7 @@ def test_a_bound_that_cannot_yield_beats_one_that_can():
             Levels(np.array([0, n]), np.array([8]), np.ones((n, n)),
                    np.array([[0.0, 0.0], [0.0, 1e-8]]), np.array([[-np.inf, 1.0], [0.0, np.inf]]),
                    np.full((2, n), free), DEPENDENT),
-            np.zeros((1, n), int), np.full((n, n), np.nan), np.zeros(n, int),
+            0, np.zeros((1, n), int), np.full((n, n), np.nan), np.zeros(n, int),
             np.full((LEVEL_SCRATCH, n), np.nan), f_y, np.empty(1))
         assert ended
         assert f_y[1, 0] == pytest.approx(0.0, abs=1e-6)

@@ -23,7 +23,7 @@ PAIR = np.dtype([
     ('known_since', np.int64),  # the search that found them, or took them over; -1: none
     ('known_path', np.float64),  # the `path` of its bodies when they were found, m, and
     ('known_reach', np.float64),  # how much further than the least distance features are known, m
-    ('reached', np.int64),     # the last search in which it was nearer than `Braking.reach`, and
+    ('reached', np.int64),     # last search in which it was nearer than `PairBraking.reach`, and
     ('distance', np.float64),  # its distance then, m, and
     ('direction', np.float64, (3,)),  # the unit vector from b to a
 ], align=True)

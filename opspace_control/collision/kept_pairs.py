@@ -72,7 +72,7 @@ def complete(k, feature, bound_share, braking, states, collision, found):
 
 @inlined
 def write_reached(pair, search, braking, found):
-    """Write the distance and direction of a pair that is nearer than `Braking.reach`."""
+    """Write the distance and direction of a pair that is nearer than `PairBraking.reach`."""
     if found.distance < braking.reach:
         pair.reached, pair.distance = search, found.distance
         for r in range(3):

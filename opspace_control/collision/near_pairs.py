@@ -23,7 +23,7 @@ from opspace_control.collision.kept_pairs import (
 from opspace_control.collision.near_features import keep_features
 from opspace_control.collision.shapes import HALF_SPACE, advance_shape
 from opspace_control.collision.speeds import greatest_approach, relative_motion
-from opspace_control.collision.waiting import Braking, may_wait, moves_across
+from opspace_control.collision.waiting import PairBraking, may_wait, moves_across
 from opspace_control.compiled import called, inlined, kernel
 from opspace_control.dynamics.braking import braking_distance
 from opspace_control.dynamics.kinematics import place_node
@@ -46,14 +46,14 @@ def find_near_pairs(states, origin, collision, braking):
     """
     Write the pairs of shapes that may have to brake, or are nearer than their influence.
 
-    The pairs that are nearer than `Braking.reach` have a distance of this search, too.
+    The pairs that are nearer than `PairBraking.reach` have a distance of this search, too.
 
     They are in the order of the pairs; where more are near than there is memory for, those with the
-    least margin of speed: their bounds are the highest. None has a margin of `Braking.furthest` or
-    more; its share falls to 0 there. A pair that is far away is not looked at
-    before its bodies have moved that far, nor is one that cannot be among those: what it takes goes
-    by the number of pairs that are near, and by that of pairs of bodies. Who changes the size of a
-    shape calls `forget_distances`.
+    least margin of speed: their bounds are the highest. None has a margin of `PairBraking.furthest`
+    or more; its share falls to 0 there. A pair that is far away is not looked at before its bodies
+    have moved that far, nor is one that cannot be among those: what it takes goes by the number of
+    pairs that are near, and by that of pairs of bodies. Who changes the size of a shape calls
+    `forget_distances`.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def find_near_pairs(states, origin, collision, braking):
         Root link's origin in the world, m.
     collision : CollisionData
         Its ``near`` and ``count`` are results.
-    braking : Braking
+    braking : PairBraking
         Which speed of approach has to be braked.
 
     """
@@ -182,4 +182,4 @@ def near_pairs_at(nodes, q, states, origin, collision):
         for r in range(6):
             states[i].V[r] = 0.0
     find_near_pairs(
-        states, origin, collision, Braking(0.0, 1.0, 1.0, 1.0, math.inf, -math.inf, -math.inf))
+        states, origin, collision, PairBraking(0.0, 1.0, 1.0, 1.0, math.inf, -math.inf, -math.inf))

@@ -15,7 +15,7 @@ from opspace_control.compiled import inlined
 from opspace_control.dynamics.braking import braking_distance
 
 
-class Braking(NamedTuple):
+class PairBraking(NamedTuple):
     """The law by which pairs brake, as `braking_speed`."""
 
     margin: float         # distance at which they have stopped, m
@@ -32,7 +32,8 @@ def may_wait(gap, limit, speed, braking, most):
     """
     Return whether a pair further apart than the gap counts for nothing.
 
-    Its margin of speed is ``most`` or more then, or `Braking.always` if it is beyond its influence.
+    Its margin of speed is ``most`` or more then, or `PairBraking.always` if it is beyond its
+    influence.
     """
     return gap - braking.margin >= braking_distance(
         min(most, braking.always) + speed, braking.acceleration, braking.approach_rate) and (

@@ -60,7 +60,7 @@ class OperationalSpaceController(ControllerState):
 
     ``τ = Jᵀ f' + τ_null``, [CK00] (11)-(13): the posture acts in the null space of all tasks. Where
     the tasks cannot all be met, the directions that are lost are left smoothly to the posture, and
-    every force stays bounded. Effort limits come last.
+    every force stays bounded. Efforts are cut at their limits.
 
     Tasks of lower priority act in the null space of those above. Passive joints, which have no
     drive, are taken along by the others ([JR94] 5); constraints, such as a grasp or the ground,
@@ -181,7 +181,8 @@ class OperationalSpaceController(ControllerState):
                 joint_tasks=joint_records, levels=level_rows(tasks, constrained), dofs=dofs,
                 posture=goal, passive_dofs=self.passive_forces.dofs),
             grasping=Grasping(holds, grips),
-            limits=Limits(self._effort_limits, self._limits.records if self._limits else None),
+            limits=Limits(self._effort_limits, self._limits.records if self._limits else None,
+                          self._limits.numbers if self._limits else None),
             storage=storage)
         self._kernel, self._compute = limited_cycle if self._limits else control_cycle, None
         self._brake = None  # made when it is needed

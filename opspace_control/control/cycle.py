@@ -161,7 +161,7 @@ def evaluate_points(cycle, robot, demand, grasping, results, scratch, trunks, li
 
 @inlined
 def move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau):
-    """Write τ (nv,) of q̈_null and the stack's forces; passive joints' ``a_task`` gets complete."""
+    """Write τ (nv,) of q̈_null and the stack's forces; ``a_joints`` gets those of passive joints."""
     stack, constraints, joint_force = results.stack, demand.constraints, scratch.joint_force
     if grasping.grasps.size > 0:
         plan_loads(cycle, grasping, constraints.size, demand.tasks, robot.points, stack,
@@ -172,7 +172,7 @@ def move_joints_by_forces(cycle, robot, demand, grasping, results, scratch, tau)
     if cycle.has_passive:
         gather_with_response(
             robot.nodes, robot.states, robot.responds, scratch.passive_torque,
-            demand.joint_tasks.size > 0, joint_force, results.a_null, results.a_task, tau)
+            demand.joint_tasks.size > 0, joint_force, results.a_null, results.a_joints, tau)
         respond_contacts(robot.contacts, robot.states, robot.responds)
     else:
         gather_torques(robot.nodes, scratch.passive_torque, results.a_null, robot.states, tau)
@@ -248,9 +248,9 @@ def limited_cycle(cycles, robot, demand, grasping, limits, storage, dt, q, v, ta
     refer_posture(cycle, robot, demand, joint_limits, unsupported, scratch, q, v, results.a_null)
     evaluate_points(cycle, robot, demand, grasping, results, scratch,
                     demand.disturbance.flags.size > 0, True, q, v)
-    observe_motion(demand.disturbance, cycle, robot, limits, limits_apply, v, results.a_task)
+    observe_motion(demand.disturbance, cycle, robot, limits, limits_apply, v, results.a_joints)
     bound_contacts(cycle, robot, constraints, bounded.contacts, scratch.small)
-    follow_pairs(robot.collision, memory, bounded.distances.states)
+    follow_pairs(robot.collision, memory, limits.numbers, bounded.distances.states)
     if limits_apply and not unsupported:
         bound_gravity_torques(
             cycle, robot, demand, grasping, joint_limits, v, bounded, scratch.small[1])

@@ -97,6 +97,7 @@ class Limits(NamedTuple):
 
     efforts: np.ndarray  # (nv,) limits, N m and N
     joints: np.ndarray  # (nv,) LIMIT, of motion and gravity torque; None for the bare law
+    numbers: np.ndarray  # (KINDS + 1,) int: number of the first bound of each kind, and of all
 
 
 class Memory(NamedTuple):
@@ -113,7 +114,7 @@ class Results(NamedTuple):
     """What a cycle computes, and users may read after it."""
 
     a_null: np.ndarray = 'nv'  # q̈_null, the reference motion
-    a_task: np.ndarray = 'nv'  # q̈ under all forces, with limits; of passive joints in the end
+    a_joints: np.ndarray = 'nv'  # q̈ under all forces, with limits; of passive joints in the end
     Lambda_inverse: np.ndarray = 't t'  # of the t rows of tasks, lower triangle
     stack: np.ndarray = 'STACK_ROWS k'  # ``RESIDUAL``: of the last problem, 0 without limits
 
@@ -128,9 +129,9 @@ class GraspScratch(NamedTuple):
     factor: np.ndarray = 'k k'  # Cholesky factor of XᵀGX
     gradient: np.ndarray = 'k'  # J_c W² τ, then x
     column: np.ndarray = 'k'  # of J_c, of one joint
-    half: np.ndarray = 'k'  # y after the forward substitution
+    half: np.ndarray = 'k'  # y after the forward substitution; the goal of `exert_least_effort`
     change: np.ndarray = 'k'  # y
-    slope: np.ndarray = 'k'  # of y by the grasp force
+    slope: np.ndarray = 'k'  # of y by the grasp force; the scales S of `exert_least_effort`
     shares: np.ndarray = 'k'  # forces of objects by which efforts of grips follow the motion
 
 
@@ -186,7 +187,7 @@ class BoundRows(NamedTuple):
     direction: np.ndarray = 'm k'  # d, how constraint forces change its value
     internal: np.ndarray = 'm k'  # internal constraint forces for a multiplier of 1
     gram: np.ndarray = 'm m'  # ``R A⁻¹ Rᵀ`` of what constraints leave, lower triangle
-    mobility: np.ndarray = 'm'  # its diagonal before constraints
+    mobility: np.ndarray = 'm'  # its diagonal without what constraints take away
     offset: np.ndarray = 'm'  # what constraints add to its value under the reference acceleration
     multiplier: np.ndarray = 'm'  # ``A (q̈ − q̈_ref) = Rᵀ f_R``; units in doc/reference/notation.md
     force_share_rate: np.ndarray = 'm'  # c, change of its value by the share of applied forces
@@ -267,8 +268,8 @@ class BoundedScratch(NamedTuple):
 
     effort_limits: np.ndarray = 'nv'  # those that drive friction leaves
     a_ref: np.ndarray = 'nv'  # q̈_ref, of q̈_null and singular directions
-    tau_posture: np.ndarray = 'nv'  # ``A q̈_null + b + g`` with the feed-forward
-    tau_null: np.ndarray = 'nv'  # efforts of q̈_ref without grips, tasks and bounds
+    tau_null: np.ndarray = 'nv'  # ``A q̈_null + b + g`` with the feed-forward
+    tau_singular: np.ndarray = 'nv'  # efforts of q̈_ref without grips, tasks and bounds
     tau_ref: np.ndarray = '2 nv'  # efforts where all multipliers are 0, of q̈_ref and of q̈_null
     subtrees: np.ndarray = 'n 4'  # masses and first moments of subtrees
     gripped: np.ndarray = 'n 6'  # wrenches of grips beyond them at rest, but for weights

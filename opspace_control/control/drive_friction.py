@@ -32,7 +32,7 @@ def reserve_friction(friction, limits, left, v):
     for k in range(friction.size):
         friction[k].level = friction_level(friction[k], v[k])
         left[k] = max(left[k] - friction[k].level - friction[k].viscous * abs(v[k]), 0.0)
-    return Limits(left, limits.joints)
+    return Limits(left, limits.joints, limits.numbers)
 
 
 @called
@@ -49,7 +49,7 @@ def overcome_friction(cycle, robot, demand, effort_limits, results, v, tau):
 
     They are cut at ``effort_limits`` (nv,), those of the drives.
 
-    The law's accelerations, ``a_task``, are without the forces that reject disturbances. Drives
+    The law's accelerations, ``a_joints``, are without the forces that reject disturbances. Drives
     exert them, so what they would move, ``u2`` of `respond_to_stack`, counts, too.
     """
     nodes, friction = robot.nodes, demand.friction
@@ -62,7 +62,7 @@ def overcome_friction(cycle, robot, demand, effort_limits, results, v, tau):
     for i in range(nodes.size):
         k = nodes[i].v_index
         if k >= 0 and nodes[i].status == ACTIVE:
-            a = results.a_task[k] + (robot.states[i].u2 if rejects else 0.0)
+            a = results.a_joints[k] + (robot.states[i].u2 if rejects else 0.0)
             effort = overcoming_effort(friction[k], v[k], a, gain)
             if abs(effort) > effort_limits[k]:  # NaN stays
                 effort = math.copysign(effort_limits[k], effort)

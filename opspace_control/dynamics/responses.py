@@ -272,6 +272,20 @@ def project_forces(nodes, states, joint_force, tau):
 
 
 @rare
+def subtract_inertial_torques(nodes, states, a, joint_force, tau):
+    """Subtract ``A a`` from tau, (nv,) all; joint_force (nv,), ``B`` and ``z`` are scratch."""
+    accelerate_bodies(nodes, states, a)
+    for i in range(nodes.size):
+        node, s = nodes[i], states[i]
+        put(s.z, 0, 0.0)
+        put(s.B, 0, -1.0 * six(s.B, 0))
+        add_inertial_force(node.mass, s.c, s.Ic, s.B, s.z)
+        if node.v_index >= 0:
+            joint_force[node.v_index] = -node.armature * a[node.v_index]
+    project_forces(nodes, states, joint_force, tau)
+
+
+@rare
 def motion_torques(nodes, states, a, joint_force, tau):
     """Write the joint forces, (nv,), of accelerations a and the links' forces ``f``."""
     for i in range(nodes.size):

@@ -37,9 +37,9 @@ class Servo:
     """
     The cycle of a controller within a safety envelope, with trips; steady times, in s.
 
-    A state that cannot be used, or a motion or an effort beyond the envelope trips: a robot of
-    known state is held in position, one of unknown state is damped, then released. Good states
-    end a trip, of some kinds after `hold` only.
+    A state that cannot be used, a motion beyond its limits or an effort that is not finite trips: a
+    robot of known state is held in position, one of unknown state is damped, then released. Good
+    states end a trip, of some kinds after `hold` only. Other efforts are bounded by the envelope.
 
     Parameters
     ----------

@@ -146,7 +146,7 @@ def _groups(servo):
         yield _places([collision.counts]), _places([
             collision.counts, collision.shapes, collision.bodies, collision.waits,
             collision.body_pairs, collision.pairs, collision.count, memory.near_pairs,
-            active_pairs(memory)])
+            active_pairs(memory, arguments.limits.numbers)])
     data, addresses, sizes = servo.ramps.data, [], []
     for array in (data.state, *(memory.ramps for memory in data.memories if memory.ramps.size)):
         addresses.append(array.ctypes.data)

@@ -1,16 +1,17 @@
 # Copyright 2026 The opspace_control developers
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled law of a constraint: its error and its acceleration."""
+"""The compiled law of a constraint: its error, its acceleration and its Jacobian."""
 
 import math
 
 import numpy as np
 
 from opspace_control.compiled import inlined
+from opspace_control.dynamics.data import OTHER, OWN
 from opspace_control.dynamics.kinematics import move_relatively
 from opspace_control.dynamics.responses import add_acceleration
 from opspace_control.spatial.rotations import rotation_vector
-from opspace_control.spatial.vectors import multiply_transpose, rotate
+from opspace_control.spatial.vectors import linear_at, multiply_transpose, rotate
 
 # One constraint of the frame of its point to its other frame, on a link or in the world. Rows are
 # along base axes.
@@ -144,3 +145,20 @@ def demand_constraint(constraint, points, e, origin, states, responds, R_error, 
         demand[r] = -constraint.kp * error[r] - constraint.kd * point.v[r] - point.a[r]
     project_rotation(point.axes[1], demand)
     constraint_response(point, responds, states, response)
+
+
+@inlined
+def constraint_column(i, states, points, supports, count, column):
+    """Write the column of J_c of joint i, (count,); return whether it moves any row."""
+    S, moves = states[i].S, False
+    for e in range(count // 6):
+        support = supports[i, e]
+        sign = (1.0 if support & OWN else 0.0) - (1.0 if support & OTHER else 0.0)
+        moves = moves or sign != 0.0
+        axes, k = points[e].axes[1], 6 * e
+        x, y, z = linear_at(S, points[e].p)
+        column[k], column[k + 1], column[k + 2] = sign * x, sign * y, sign * z
+        for r in range(3):
+            column[k + 3 + r] = sign * (
+                axes[0, r] * S[3] + axes[1, r] * S[4] + axes[2, r] * S[5])
+    return moves

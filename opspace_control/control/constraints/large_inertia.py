@@ -197,7 +197,7 @@ def predict_contacts(contacts, robot, results, scratch):
             node = moving_node(contacts, e)
             if node >= 0:
                 add_row_forces(contacts, e, contacts.opposing[e], states[node].z)
-        forward_response(nodes, states, scratch.joint_force, results.a_null, results.a_task)
+        forward_response(nodes, states, scratch.joint_force, results.a_null, results.a_joints)
         for e in range(contacts.points.size):
             point, constraint, node = contacts.points[e], contacts.constraints[e], moving_node(
                 contacts, e)

@@ -101,7 +101,8 @@ def _active_bounds(controller, moving, state, commanded):
     if cut and 'effort' not in active:
         active['effort'] = cut
     for limit, joints in active.items():
-        yield f'{_BOUNDS[limit]}: {", ".join(joints)}.{_CURES.get(limit, "")}'
+        where = _BOUNDS.get(limit, f'At a limit of {limit}')
+        yield f'{where}: {", ".join(joints)}.{_CURES.get(limit, "")}'
 
 
 def _dofs_that_move_pair(controller, name, state):

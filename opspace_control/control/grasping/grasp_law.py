@@ -13,9 +13,7 @@ import numpy as np
 
 from opspace_control.compiled import inlined
 from opspace_control.control.grasping.friction_cone import least_grasp_force
-from opspace_control.dynamics.data import OTHER, OWN
 from opspace_control.dynamics.force_propagation import is_group
-from opspace_control.spatial.vectors import linear_at
 from opspace_control.tasks.specification_law import row_activation
 
 # Internal forces of five effectors, without the grasp force.
@@ -272,20 +270,3 @@ def exert_grips(grasp, grips, active, reaction, gripped, exerted):
             first = 6 * grips[k].constraint
             for i in range(first, first + 6):
                 exerted[i] = active[i] * reaction[i] + gripped[i]
-
-
-@inlined
-def fill_row(i, states, points, supports, count, row):
-    """Write the column of J_c of joint i, (count,); return whether it moves any row."""
-    S, any_row = states[i].S, False
-    for e in range(count // 6):
-        support = supports[i, e]
-        sign = (1.0 if support & OWN else 0.0) - (1.0 if support & OTHER else 0.0)
-        any_row = any_row or sign != 0.0
-        axes, k = points[e].axes[1], 6 * e
-        x, y, z = linear_at(S, points[e].p)
-        row[k], row[k + 1], row[k + 2] = sign * x, sign * y, sign * z
-        for r in range(3):
-            row[k + 3 + r] = sign * (
-                axes[0, r] * S[3] + axes[1, r] * S[4] + axes[2, r] * S[5])
-    return any_row

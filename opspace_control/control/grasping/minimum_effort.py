@@ -11,9 +11,9 @@ pass over the joints and a Cholesky decomposition.
 import math
 
 from opspace_control.compiled import inlined
+from opspace_control.control.constraints.constraint_law import constraint_column
 from opspace_control.control.data import ACTIVATION
 from opspace_control.control.grasping.friction_cone import least_grasp_force, longest_step
-from opspace_control.control.grasping.grasp_law import fill_row
 from opspace_control.control.grasping.passive_rows import (
     add_internal_forces,
     admissible_force,
@@ -50,7 +50,7 @@ def effort_gradient(nodes, states, points, supports, count, effort_limits, tau, 
         for c in range(r + 1):
             G[r, c] = 0.0
     for i in range(nodes.size):
-        if not (drives(nodes, i) and fill_row(i, states, points, supports, count, row)):
+        if not (drives(nodes, i) and constraint_column(i, states, points, supports, count, row)):
             continue
         limit = effort_limits[nodes[i].v_index]
         # Drives without a limit have no weight beside those with one.
@@ -200,6 +200,6 @@ def minimise_effort(cycle, robot, constraints, grasping, effort_limits, results,
         turn_all_rows(grasps, grips, points, count, True, row)
         add_internal_forces(grasps, grips, row, slope)
         for i in range(nodes.size):
-            if drives(nodes, i) and fill_row(i, states, points, supports, count, row):
+            if drives(nodes, i) and constraint_column(i, states, points, supports, count, row):
                 for r in range(count):
                     tau[nodes[i].v_index] += row[r] * g[r]

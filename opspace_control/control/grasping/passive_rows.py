@@ -17,8 +17,9 @@ rows are in the object's axes here.
 import math
 
 from opspace_control.compiled import called, inlined, rare
+from opspace_control.control.constraints.constraint_law import constraint_column
 from opspace_control.control.grasping.friction_cone import least_grasp_force
-from opspace_control.control.grasping.grasp_law import fill_row, object_point, planned_wrench
+from opspace_control.control.grasping.grasp_law import object_point, planned_wrench
 from opspace_control.control.solver.semidefinite import PIVOT_TOLERANCE
 from opspace_control.model.nodes import PASSIVE
 from opspace_control.spatial.vectors import add_cross, rotate
@@ -193,7 +194,7 @@ def fill_passive_rows(nodes, states, points, supports, count, grasps, grips, act
         if rank == count or nodes[i].status != PASSIVE:
             continue
         c, u = passive[0, rank, :count], passive[1, rank, :count]
-        if not fill_row(i, states, points, supports, count, u):
+        if not constraint_column(i, states, points, supports, count, u):
             continue
         turn_all_rows(grasps, grips, points, count, True, u)
         whole = copy_grip_rows(grasps, grips, active, u, c)

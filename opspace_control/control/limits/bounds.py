@@ -4,8 +4,7 @@
 The bounds of a cycle: how many there are of each kind, and which value each of them bounds.
 
 A bound is ``least ≤ y ≤ greatest``, y being a quantity of `kinds` under accelerations, joint forces
-and contact forces. All bounds have a number: those of joints, kind by kind, those of contacts, that
-of the share of applied forces, and those of near pairs.
+and contact forces. All bounds have a number, kind by kind: `count_numbers`.
 """
 
 import math
@@ -16,21 +15,17 @@ from opspace_control.control.limits.kinds import (
     ACCELERATION,
     APPLIED_SHARE,
     BRAKING,
-    CONTACT_FORCE,
     DISTANCE,
     DISTANCE_ACCELERATION,
     EFFORT,
     FORCE_COMPONENT,
-    FORCE_SHARE,
     GRAVITY_TORQUE_ACCELERATION,
     JOINT_ACCELERATION,
     JOINT_FORCE,
-    JOINT_KINDS,
     KINDS,
     MOTION,
     OTHER_KINDS,
-    PARTING,
-    is_told,
+    is_inactive_unless_violated,
     quantity_of,
 )
 from opspace_control.control.limits.limit_law import is_limited
@@ -45,21 +40,16 @@ _LEAST_EFFORT = 1e-6
 
 @inlined
 def count_bounds(data, kind):
-    """Return how many bounds of a kind this cycle has."""
-    if kind < JOINT_KINDS:
-        return data.limits.joints.size
-    if kind == CONTACT_FORCE:
-        return data.scratch.bounded.contacts.bounds.shape[1]
-    return 1 if kind == FORCE_SHARE else data.robot.collision.count[0]
+    """Return how many bounds of a kind this cycle has: of near pairs not all that have a number."""
+    if quantity_of(kind) == DISTANCE_ACCELERATION:
+        return data.robot.collision.count[0]
+    return data.limits.numbers[kind + 1] - data.limits.numbers[kind]
 
 
 @inlined
 def bound_number(data, kind, k):
     """Return the number of the k-th bound of a kind: of joint k, of a contact, of near pair k."""
-    last, near = data.memory.bound_active.size, data.memory.near_pairs.size
-    if kind in (DISTANCE, PARTING):
-        return last + (kind - KINDS) * near + k
-    return last - 2 * near - 1 if kind == FORCE_SHARE else kind * data.limits.joints.size + k
+    return data.limits.numbers[kind] + k
 
 
 @inlined
@@ -185,13 +175,14 @@ def any_active_counts(data):
     """
     Return whether a bound of the last problem's active set may be active though none is violated.
 
-    A motion without bounds that violates none is the solution with them, but for what it does not
-    tell: see `Kind.told`; what joints rest at where directions are singular, and the inertias that
-    links of robots without passive joints may have.
+    A motion without bounds that violates none is the solution with them, but for kinds that are not
+    `Kind.inactive_unless_violated`, for what joints rest at where directions are singular, and for
+    the inertias that links of robots without passive joints may have.
     """
     of_all = data.cycle.singular_active or not data.cycle.has_passive
     for kind in range(KINDS):
-        for k in range(count_bounds(data, kind) if of_all or not is_told(kind) else 0):
+        count = count_bounds(data, kind) if of_all or not is_inactive_unless_violated(kind) else 0
+        for k in range(count):
             if data.memory.bound_active[bound_number(data, kind, k)] != 0 and is_there(
                     data, kind, k):
                 return True

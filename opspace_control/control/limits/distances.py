@@ -23,8 +23,9 @@ import numpy as np
 from opspace_control.collision.features import FEATURES
 from opspace_control.collision.kept_pairs import overlap_share
 from opspace_control.collision.near_pairs import advance_world, find_near_pairs
-from opspace_control.collision.waiting import Braking
+from opspace_control.collision.waiting import PairBraking
 from opspace_control.compiled import called, inlined
+from opspace_control.control.limits.kinds import DISTANCE, PARTING
 from opspace_control.dynamics.braking import braking_speed
 from opspace_control.dynamics.kinematics import move_with, write_velocity
 from opspace_control.model.nodes import LOCKED
@@ -102,7 +103,7 @@ def find_distances(collision, cycle, nodes, states, limits, v, distances):
         for i in range(nodes.size):
             write_velocity(nodes, i, v, states)
         furthest = collision.counted[0] / cycle.return_rate
-        find_near_pairs(states, cycle.origin, collision, Braking(
+        find_near_pairs(states, cycle.origin, collision, PairBraking(
             cycle.distance_margin, cycle.distance_braking, cycle.approach_rate, cycle.return_rate,
             furthest, furthest, cycle.repulsion_influence if cycle.repulsion > 0.0 else -math.inf))
     for s in range(collision.count[0]):
@@ -191,14 +192,13 @@ def number_of(pair):
     return FEATURES * pair.pair + pair.feature
 
 
-def active_pairs(memory):
-    """Return the part of ``bound_active`` that is of near pairs, (2, d); it is no copy."""
-    near = memory.near_pairs.size
-    return memory.bound_active[memory.bound_active.size - 2 * near:].reshape(2, near)
+def active_pairs(memory, numbers):
+    """Return the parts of ``bound_active`` that are of near pairs, (2, d); it is no copy."""
+    return memory.bound_active[numbers[DISTANCE]:numbers[PARTING + 1]].reshape(2, -1)
 
 
 @called
-def follow_pairs(collision, memory, scratch):
+def follow_pairs(collision, memory, numbers, scratch):
     """
     Move what the last problem left of each near pair from the place it had to that it has now.
 
@@ -209,8 +209,8 @@ def follow_pairs(collision, memory, scratch):
     levels, before = bound_state.shape[0], 0
     while before < pairs.size and pairs[before] >= 0:
         before += 1
-    for kind in range(2):
-        first, old = bound_state.shape[1] - (2 - kind) * pairs.size, 0
+    for kind in (DISTANCE, PARTING):
+        first, old = numbers[kind], 0
         for s in range(before):
             for level in range(levels):
                 scratch[level, s] = bound_state[level, first + s]

@@ -3,6 +3,7 @@
 """Limits of the joints' motion that a controller keeps, and what joints can brake with."""
 
 import copy
+import functools
 
 import numpy as np
 
@@ -47,11 +48,11 @@ class JointLimits:
     """
     Limits of positions, velocities and accelerations of joints.
 
-    A joint never moves faster than its acceleration can stop it. The default acceleration is two
-    fifths of what the effort limit leaves beyond the greatest gravity torque of 64 postures, by the
-    greatest inertia of these; at most what stops the joint from full speed in 0.1 s, and at least
-    what stops it in 1 s, which a ``weak`` joint does not have. Raises a ControlError for a number
-    that is not usable or an unknown joint.
+    A joint moves no faster than its acceleration can stop it, as far as its drive has that. The
+    default acceleration is two fifths of what the effort limit leaves beyond the greatest gravity
+    torque of 64 postures, by the greatest inertia of these; at most what stops the joint from full
+    speed in 0.1 s, and at least what stops it in 1 s, which a ``weak`` joint does not have. Raises
+    a ControlError for a number that is not usable or an unknown joint.
 
     Parameters
     ----------
@@ -94,9 +95,9 @@ class JointLimits:
     gravity_torque : (nv,) array
         Limits of gravity torques, N·m or N: 95 % of the effort limits, inf for none.
     weak : tuple of str
-        Joints whose effort limits leave too little for braking in some posture, less than the
-        default or more than all of it where ``acceleration`` is given: they may pass limits of
-        their motion.
+        Joints that may pass limits of their motion, for gravity leaves their drives too little to
+        brake with in some posture: less than the least default, a stop in 1 s, or, where
+        ``acceleration`` is given, less than that takes.
 
     """
 
@@ -208,8 +209,9 @@ def _gravity_torque(effort_limits):
     return np.where(effort_limits > 0.0, _GRAVITY_SHARE * effort_limits, np.inf)
 
 
-def _braking_strength(model, effort_limits):
-    """Return the accelerations (nv,) that effort limits, less gravity, leave for braking."""
+@functools.lru_cache(maxsize=4)
+def _greatest_loads(model):
+    """Return the greatest gravity torques and diagonal entries of A of 64 postures, (nv,)."""
     chosen = model.q_index >= 0
     where = model.q_index[chosen]
     lower = np.where(np.isfinite(model.lower_position_limits), model.lower_position_limits, -np.pi)
@@ -225,6 +227,12 @@ def _braking_strength(model, effort_limits):
         inertias, loads = carried_by_joints(model.nodes, q, -GRAVITY)
         inertia[dofs] = np.maximum(inertia[dofs], inertias[moved])
         load[dofs] = np.maximum(load[dofs], abs(loads[moved]))
+    return load, inertia
+
+
+def _braking_strength(model, effort_limits):
+    """Return the accelerations (nv,) that effort limits, less gravity, leave for braking."""
+    load, inertia = _greatest_loads(model)
     return BRAKING_SHARE * (effort_limits - load) / inertia
 
 

@@ -3,8 +3,9 @@
 """
 The kinds of limits: what each bounds, and which of them is kept where not all can be.
 
-A limit is a row ``least ≤ y ≤ greatest`` of the uppermost level, y being the value of a quantity
-under the accelerations, joint forces, contact forces and share of applied forces of the cycle.
+At each cycle a limit has a bound, a row ``least ≤ y ≤ greatest`` of the uppermost level, y being
+the value of a quantity under the accelerations, joint forces, contact forces and share of applied
+forces of the cycle.
 ``KIND_TABLE` says which quantity; what differs from quantity to quantity is in `bounds` and in
 `project_row`.
 """
@@ -21,7 +22,7 @@ from opspace_control.errors import ControlError
  DISTANCE_ACCELERATION, APPLIED_SHARE) = QUANTITIES = range(6)
 
 # Kinds of limits of a joint: of its effort, of its position and velocity, of its gravity torque,
-# and of the acceleration with which it can always brake. The second and the last bound the same
+# and of the acceleration that the law counts on to brake. The second and the last bound the same
 # acceleration, on either side of it one of them: see `kind_of_side`.
 JOINT_KINDS = 4
 EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(JOINT_KINDS)
@@ -29,6 +30,9 @@ EFFORT, MOTION, GRAVITY_TORQUE, BRAKING = range(JOINT_KINDS)
 # come no nearer than their margin, and that they part where they are nearer.
 KINDS = JOINT_KINDS + 4
 CONTACT_FORCE, FORCE_SHARE, DISTANCE, PARTING = range(JOINT_KINDS, KINDS)
+
+# All kinds of these quantities.
+_OF_JOINTS = {JOINT_FORCE: (EFFORT,), JOINT_ACCELERATION: (MOTION, BRAKING)}
 
 # What may bound the acceleration of a joint.
 REASONS = 'acceleration', 'velocity', 'position'
@@ -43,28 +47,28 @@ class Kind(NamedTuple):
     softness: float
     """In the level of the bounds, in parts of a row's own mobility. The ratio of two of them
     decides which row has the residual where not both can be kept."""
-    softness_below_effort: float
-    """The same where the joint's own effort limit has a row."""
-    rests: bool
+    softness_on_contacts: float
+    """The same where forces of contacts have bounds. Softness counts from 1e-10 on, beside
+    rounding, and such a force is to be kept before the motion."""
+    may_rest: bool = False
     """Whether a joint may rest at such a limit, see `find_resting`."""
-    told: bool
+    inactive_unless_violated: bool = True
     """Whether no bound of the kind is active where the motion without bounds violates none. Not so
     of efforts, which are not known before the problem is solved, of the share of forces, and of
     distances, which also bound what a moving world does next."""
-    lasts: bool
+    lasts_at_rest: bool = False
     """Whether multipliers remain where nothing moves: those of motions and efforts end with these.
     Of a joint's acceleration only where a limit of its position is why."""
-    always: bool
+    in_every_problem: bool = False
     """Whether each problem has a row of each such limit, not only those that matter."""
-    name: str
+    name: str = ''
     """What `ActiveLimit.limit` calls it; '' for limits of motion, which have `REASONS`, of
     contacts, which have `BOUND_NAMES`, and of the share of forces, which is none of these."""
 
 
 # That shapes part is the softest, then the acceleration that the law counts on to brake, distances
-# of shapes, and positions and velocities of joints whose own effort limit has a row, then other
-# positions, velocities and gravity torques; contact forces and efforts, which are physical, are the
-# hardest.
+# of shapes, then positions, velocities and gravity torques; contact forces and efforts, which are
+# physical, are the hardest.
 # Where a G1 reaches and is pushed, efforts and contact forces can be kept in all cycles, but not
 # together with all that joints are to keep: feet pull or slip in 65 of 12,900 cycles with 1e-8, in
 # 3 with 1e-9, in none of ten times as many with 1e-10.
@@ -76,38 +80,46 @@ class Kind(NamedTuple):
 # contradict it. With 0.1 an arm that a wall pierces shakes at two of four places, with 0.3, 1 and 2
 # at one; a ball that flies at a hand comes as near as 9.4, 9.2 and 9.0 mm with these three.
 KIND_TABLE = {
-    EFFORT: Kind(JOINT_FORCE, 0.0, 0.0, False, False, False, False, 'effort'),
-    MOTION: Kind(JOINT_ACCELERATION, 1e-6, 1e-4, True, True, True, False, ''),
-    GRAVITY_TORQUE: Kind(
-        GRAVITY_TORQUE_ACCELERATION, 1e-6, 1e-6, True, True, True, False, 'gravity torque'),
-    BRAKING: Kind(JOINT_ACCELERATION, 1e-3, 1e-3, False, True, False, False, ''),
-    CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-10, 1e-10, False, True, False, False, ''),
-    FORCE_SHARE: Kind(APPLIED_SHARE, 0.0, 0.0, False, False, False, False, ''),
-    DISTANCE: Kind(DISTANCE_ACCELERATION, 1e-4, 1e-4, False, False, True, False, 'distance'),
-    PARTING: Kind(DISTANCE_ACCELERATION, 0.3, 0.3, False, False, True, True, 'distance')}
+    EFFORT: Kind(JOINT_FORCE, 0.0, 0.0, inactive_unless_violated=False, name='effort'),
+    MOTION: Kind(JOINT_ACCELERATION, 1e-6, 1e-4, may_rest=True, lasts_at_rest=True),
+    GRAVITY_TORQUE: Kind(GRAVITY_TORQUE_ACCELERATION, 1e-6, 1e-6, may_rest=True,
+                         lasts_at_rest=True, name='gravity torque'),
+    BRAKING: Kind(JOINT_ACCELERATION, 1e-3, 1e-3),
+    CONTACT_FORCE: Kind(FORCE_COMPONENT, 1e-10, 1e-10),
+    FORCE_SHARE: Kind(APPLIED_SHARE, 0.0, 0.0, inactive_unless_violated=False),
+    DISTANCE: Kind(DISTANCE_ACCELERATION, 1e-4, 1e-4, inactive_unless_violated=False,
+                   lasts_at_rest=True, name='distance'),
+    PARTING: Kind(DISTANCE_ACCELERATION, 0.3, 0.3, inactive_unless_violated=False,
+                  lasts_at_rest=True, in_every_problem=True, name='distance')}
 
 # Its columns, for kernels.
 _KINDS = tuple(KIND_TABLE[kind] for kind in sorted(KIND_TABLE))
 _QUANTITY = tuple(kind.quantity for kind in _KINDS)
-_SOFTNESS = tuple((kind.softness, kind.softness_below_effort) for kind in _KINDS)
-_BELOW_EFFORT = tuple(kind.softness != kind.softness_below_effort for kind in _KINDS)
-_TOLD, _LASTS, _ALWAYS = (
-    tuple(getattr(kind, column) for kind in _KINDS) for column in ('told', 'lasts', 'always'))
-RESTING_KINDS = tuple(k for k in range(JOINT_KINDS) if _KINDS[k].rests)
+_SOFTNESS = tuple((kind.softness, kind.softness_on_contacts) for kind in _KINDS)
+_INACTIVE_UNLESS_VIOLATED = tuple(kind.inactive_unless_violated for kind in _KINDS)
+_LASTS_AT_REST = tuple(kind.lasts_at_rest for kind in _KINDS)
+_IN_EVERY_PROBLEM = tuple(kind.in_every_problem for kind in _KINDS)
+RESTING_KINDS = tuple(k for k in range(JOINT_KINDS) if _KINDS[k].may_rest)
 # Those that bound neither a joint's effort nor its acceleration, which are many and tested at once.
 OTHER_KINDS = tuple(
     k for k in range(KINDS) if _QUANTITY[k] not in (JOINT_FORCE, JOINT_ACCELERATION))
 
 
 def check_kinds(table=None):
-    """Raise a ControlError unless each kind of limits, and none but these, has its quantity."""
+    """
+    Raise a ControlError unless each kind of limits, and none but these, has its quantity.
+
+    Efforts and accelerations of joints have no further kinds: `bounds` knows these alone.
+    """
     table = KIND_TABLE if table is None else table
     wrong = [kind for kind in {*range(KINDS), *table}
              if not 0 <= kind < KINDS or kind not in table
-             or table[kind].quantity not in QUANTITIES]
+             or table[kind].quantity not in QUANTITIES
+             or kind not in _OF_JOINTS.get(table[kind].quantity, (kind,))]
     if wrong:
-        raise ControlError(f'Kinds of limits {wrong} have no known quantity.', value=table,
-                           cure='Give each kind an entry of KIND_TABLE.')
+        raise ControlError(
+            f'Kinds of limits {wrong} have no known quantity, or one that `bounds` looks for in '
+            'other kinds.', value=table, cure='Give each kind an entry of KIND_TABLE.')
 
 
 @inlined
@@ -117,30 +129,24 @@ def quantity_of(kind):
 
 
 @inlined
-def softness_of(kind, effort_bounded):
-    """Return the softness of a row, ``effort_bounded`` where its joint's effort has one, too."""
-    return _SOFTNESS[kind][1] if effort_bounded else _SOFTNESS[kind][0]
+def softness_of(kind, on_contacts):
+    """Return the softness of a row, ``on_contacts`` where forces of contacts have bounds."""
+    return _SOFTNESS[kind][1] if on_contacts else _SOFTNESS[kind][0]
 
 
 @inlined
-def depends_on_effort(kind):
-    """Return whether the softness of a row depends on a row of the joint's effort."""
-    return _BELOW_EFFORT[kind]
-
-
-@inlined
-def is_told(kind):
-    """Return whether a motion that violates no limit tells that none of a kind is active."""
-    return _TOLD[kind]
+def is_inactive_unless_violated(kind):
+    """Return whether a motion without bounds that violates none tells that none is active."""
+    return _INACTIVE_UNLESS_VIOLATED[kind]
 
 
 @inlined
 def lasts_at_rest(kind):
     """Return whether limits of a kind have multipliers where nothing moves."""
-    return _LASTS[kind]
+    return _LASTS_AT_REST[kind]
 
 
 @inlined
-def has_all_rows(kind):
+def is_in_every_problem(kind):
     """Return whether each problem has the rows of all limits of a kind."""
-    return _ALWAYS[kind]
+    return _IN_EVERY_PROBLEM[kind]

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The limits of joints that a controller's cycle keeps, and how they change."""
 
+import itertools
+
 import numpy as np
 
 from opspace_control.collision.data import set_influence
@@ -15,6 +17,7 @@ from opspace_control.control.limits.kinds import (
     DISTANCE,
     FORCE_SHARE,
     JOINT_KINDS,
+    KINDS,
     PARTING,
     check_kinds,
 )
@@ -39,11 +42,12 @@ class LimitData:
     Limits of joints, as a compiled cycle reads them; all their numbers may change gradually.
 
     ``limits`` and ``distances`` are those that have been set, ``records`` (nv,) of LIMIT,
-    ``collision``, ``memory`` and ``scratch`` what the cycle has of them, ``gradual`` the numbers
-    themselves, by name. The nodes, (n,), and the record of the CYCLE, which receives what is no
-    matter of single joints, are the controller's, and ``effort_limits`` (nv,); the other arguments
-    are sizes of its stack. Raises a ControlError if the limits are another model's, or count on
-    more effort than the controller exerts, or a kind of limits is not known: `check_kinds`.
+    ``numbers`` (KINDS + 1,) those of bounds, ``collision``, ``memory`` and ``scratch`` what the
+    cycle has of them, ``gradual`` the numbers themselves, by name. The nodes, (n,), and the record
+    of the CYCLE, which receives what is no matter of single joints, are the controller's, and
+    ``effort_limits`` (nv,); the other arguments are sizes of its stack. Raises a ControlError if
+    the limits are another model's, or count on more effort than the controller exerts, or a kind of
+    limits is not known: `check_kinds`.
     """
 
     def __init__(self, limits, distances, nodes, cycle, effort_limits, constraints, rows, levels):
@@ -53,8 +57,10 @@ class LimitData:
         model = distances.model
         limits = self._checked(limits)
         self.records = limits.records(nodes)
+        self.numbers = count_numbers(
+            model.nv, CONTACT_BOUNDS * constraints, distances.capacity)
         self.memory, self.scratch = _make_arrays(
-            nodes.size, model.nv, constraints, rows, levels, distances.capacity)
+            nodes.size, model.nv, constraints, rows, levels, distances.capacity, self.numbers[-1])
         self.distances = None
         self.set_distances(distances)
         self.gradual = {f'limits.{name}': self.records[name] for name in _OF_JOINTS} | {
@@ -104,10 +110,8 @@ class LimitData:
 
     def active_bounds(self):
         """Yield kind, index and side, ±1, of each bound that was active in the last problem."""
-        first = 0
-        for kind, size in _counts(self.records.size, self.scratch.contacts.bounds.shape[1],
-                                  self.memory.near_pairs.size).items():
-            sides, first = self.memory.bound_active[first:first + size], first + size
+        for kind, (first, end) in enumerate(itertools.pairwise(self.numbers)):
+            sides = self.memory.bound_active[first:end]
             for k in np.flatnonzero(sides) if kind != FORCE_SHARE else ():
                 yield kind, int(k), int(sides[k])
 
@@ -129,7 +133,7 @@ class LimitData:
             self.collision, self._cycle['origin'][0]))
 
     def _forget_pairs(self):
-        self.memory.near_pairs[:], active_pairs(self.memory)[:] = -1, 0
+        self.memory.near_pairs[:], active_pairs(self.memory, self.numbers)[:] = -1, 0
 
     def _checked(self, limits):
         if not isinstance(limits, JointLimits) or limits.model is not self._model:
@@ -138,16 +142,20 @@ class LimitData:
         return limits.within(self._effort_limits)
 
 
-def _counts(dofs, contacts, near):
-    """Return how many bounds of each kind have a number, in the order of `bound_number`."""
-    return dict.fromkeys(range(JOINT_KINDS), dofs) | {
+def count_numbers(dofs, contacts, near):
+    """
+    Return the number of the first bound of each kind, and how many numbers there are, (KINDS + 1,).
+
+    They are for so many joints, bounds of contacts and near pairs.
+    """
+    counts = dict.fromkeys(range(JOINT_KINDS), dofs) | {
         CONTACT_FORCE: contacts, FORCE_SHARE: 1, DISTANCE: near, PARTING: near}
+    return np.cumsum([0, *(counts[kind] for kind in range(KINDS))])
 
 
-def _make_arrays(nodes, dofs, constraints, rows, levels, near):
+def _make_arrays(nodes, dofs, constraints, rows, levels, near, m):
     """Return the `Memory` and the `BoundedScratch` of a controller, of so many parts."""
     b, levels = CONTACT_BOUNDS * constraints, max(levels, 1)
-    m = sum(_counts(dofs, b, near).values())
     sizes = {'n': nodes, 'nv': dofs, 'k': rows, 't': rows, '2t+1': 2 * rows + 1, 'm': m,
              'N': m + rows, 'b': b, '6c': 6 * constraints, 'd': near, 'l': levels,
              'l+1': levels + 1, 'l+2': levels + 2, 'LEVEL_SCRATCH': LEVEL_SCRATCH,

@@ -12,7 +12,6 @@ from opspace_control.control.limits.bounds import (
     is_there,
     is_violated,
 )
-from opspace_control.control.limits.contact_forces import add_internal, write_direction
 from opspace_control.control.limits.kinds import (
     DISTANCE,
     FORCE_SHARE,
@@ -20,10 +19,11 @@ from opspace_control.control.limits.kinds import (
     JOINT_FORCE,
     KINDS,
     RESTING_KINDS,
-    has_all_rows,
+    is_in_every_problem,
     quantity_of,
 )
 from opspace_control.control.problem.applied_forces import couple_force_share, find_inverse_cost
+from opspace_control.control.problem.contact_rows import add_internal, write_direction
 from opspace_control.control.problem.row_projection import (
     couple_row,
     project_on_constraints,
@@ -120,7 +120,7 @@ def add_active(data, count):
     overlap = any_overlap(data)
     index, active = data.scratch.bounded.bound_rows.index, data.memory.bound_active
     for kind in range(KINDS):
-        always = has_all_rows(kind) or (overlap and quantity_of(kind) == JOINT_ACCELERATION)
+        always = is_in_every_problem(kind) or (overlap and quantity_of(kind) == JOINT_ACCELERATION)
         for k in range(count_bounds(data, kind) if kind != FORCE_SHARE else 0):
             number = bound_number(data, kind, k)
             needed = active[number] != 0 or always or is_overlap(data, kind, k)
@@ -166,14 +166,14 @@ def add_first(data, count, reducible, violated, tau):
 
     They are those of active bounds, and of the share of forces that are ``reducible``. Where there
     is none that solution would be about the motion without bounds. If that has ``violated`` some,
-    their rows are added at once: ``a_task`` and the contact forces are of this motion, and ``tau``
-    (nv,) is 0.
+    their rows are added at once: ``a_joints`` and the contact forces are of this motion, and
+    ``tau`` (nv,) is 0.
     """
     begin, count = count, add_active(data, count)
     if reducible:
         count = add_share_row(data, count)
     if count == begin and violated:
-        count = add_violated(data, count, data.results.a_task, tau)
+        count = add_violated(data, count, data.results.a_joints, tau)
     return count
 
 

@@ -14,28 +14,22 @@ doc/explanation/developer_notes.md.
 
 from opspace_control.compiled import inlined, rare
 from opspace_control.control.constraints.elimination import moving_forces
-from opspace_control.control.data import DEMANDED, FORCE, REACTION, RESIDUAL, WANTED
+from opspace_control.control.data import FORCE, REACTION, RESIDUAL, WANTED
 from opspace_control.control.limits.bounds import (
     any_active,
     any_active_counts,
     any_motion_violated,
     any_other_violated,
 )
-from opspace_control.control.limits.contact_forces import decide_forces, exert_internal
 from opspace_control.control.problem.applied_forces import find_reducible_forces
-from opspace_control.control.problem.assembly import (
-    prepare_tasks,
-    select_rows,
-    write_bounds,
-    write_demands,
-    write_matrix,
-)
+from opspace_control.control.problem.assembly import prepare_tasks, select_rows
 from opspace_control.control.problem.bound_rows import (
     add_bound_forces,
     add_first,
     add_violated,
     begin_rows,
 )
+from opspace_control.control.problem.contact_rows import decide_forces, exert_internal
 from opspace_control.control.problem.effects import find_efforts, write_reactions, write_residual
 from opspace_control.control.problem.geometric_stiffness import (
     end_link_inertia,
@@ -57,10 +51,9 @@ from opspace_control.control.problem.solution import (
     forget_active,
     read_forces,
     record_active,
-    record_active_sides,
-    solve_problem,
     start_forces,
 )
+from opspace_control.control.problem.solve import solve_nominal_problem, solve_problem
 from opspace_control.control.singular.transfer import (
     add_correction,
     add_limit_reactions,
@@ -95,36 +88,6 @@ def begin_problem(cycle):
 
 
 @rare
-def solve_rows(data, count, t, a, nominal):
-    """
-    Write and solve the problem of so many rows of bounds and of tasks, ``f_y`` being its result.
-
-    ``a`` (nv,) is its reference motion: q̈_ref, or in the ``nominal`` problem, without
-    singular-direction control, q̈_null.
-    """
-    write_matrix(data, count, t)
-    write_bounds(data, count, a, nominal)
-    write_demands(data, count, t, data.results.stack[DEMANDED if nominal else WANTED])
-    solve_problem(data, count, t, not nominal)
-
-
-@rare
-def solve_nominal_problem(data, count, t):
-    """
-    Find the limits that tasks press joints against without singular-direction control.
-
-    They decide which joints rest: with that control the multipliers of these limits vanish. None
-    rests where links may have inertia, or have it.
-    """
-    if data.cycle.stiffened or may_stiffen(data):
-        count = 0
-    elif data.cycle.singular_active:
-        prepare_tasks(data, t, 0)
-        solve_rows(data, count, t, data.results.a_null, True)
-    record_active_sides(data, count)
-
-
-@rare
 def solve_bounded_problem(data, needed, violated, tau):
     """
     Solve the problem of bounds and tasks; write forces of the stack and of bounds.
@@ -132,20 +95,20 @@ def solve_bounded_problem(data, needed, violated, tau):
     Unless it is ``needed`` it is solved only where joints at rest may make a direction singular.
     Returns whether it is.
 
-    ``FORCE`` and ``REACTION`` are relative to q̈_ref then. ``a_task`` (nv,) receives how active
+    ``FORCE`` and ``REACTION`` are relative to q̈_ref then. ``a_joints`` (nv,) receives how active
     joints accelerate; where bounds are ``violated`` without the problem it has the acceleration
     that does, and ``tau`` (nv,) is 0. Else tau is scratch. Effort limits take part where
     `LIMIT.determined`.
     """
     cycle, robot, bounded = data.cycle, data.robot, data.scratch.bounded
     nodes, states, stack = robot.nodes, robot.states, data.results.stack
-    a, force, moving = data.results.a_task, data.scratch.joint_force, data.scratch.moving
-    a_ref, tau_null, tau_ref = bounded.a_ref, bounded.tau_null, bounded.tau_ref[REFERENCE]
+    a, force, moving = data.results.a_joints, data.scratch.joint_force, data.scratch.moving
+    a_ref, tau_singular, tau_ref = bounded.a_ref, bounded.tau_singular, bounded.tau_ref[REFERENCE]
     count, t, corrections = begin_rows(data), select_rows(data), 0
     if not (write_reference(data, count, t) or needed):
         clear_wrenches(states)  # of `begin_rows`; `apply_forces` adds to them
         return False
-    find_posture_torques(data, bounded.tau_posture)
+    find_posture_torques(data, bounded.tau_null)
     reducible = find_reducible_forces(data)
     prepare_tasks(data, t, cycle.resting_count)
     evaluated = write_effort_references(data, reducible)
@@ -156,7 +119,7 @@ def solve_bounded_problem(data, needed, violated, tau):
     while True:
         evaluated = evaluated or evaluate_for_rows(data, count)
         if count > 0 or cycle.stiffened:
-            solve_rows(data, count, t, a_ref, False)
+            count, evaluated = solve_problem(data, count, t, evaluated, tau)
         else:  # the forces without bounds are the solution in the metric A
             start_forces(bounded.problem, count, t, True)
         read_forces(data, count)
@@ -170,7 +133,7 @@ def solve_bounded_problem(data, needed, violated, tau):
         add_correction(data, stack[RESIDUAL])
         if cycle.forces_decided:
             decide_forces(data, count, True)
-        find_efforts(data, count, tau_null, tau)
+        find_efforts(data, count, tau_singular, tau)
         exert_link_inertia(data, a, tau)
         if corrections < _CORRECTIONS and correct_efforts(data, count, tau, tau_ref):
             corrections += 1
@@ -192,7 +155,7 @@ def solve_bounded_problem(data, needed, violated, tau):
 @inlined
 def respond_to_stack(data):
     """
-    Write to ``a_task`` how active joints accelerate by q̈_null and the stack's forces.
+    Write to ``a_joints`` how active joints accelerate by q̈_null and the stack's forces.
 
     Where drives have friction, ``u2`` is the response to the forces that reject disturbances.
     """
@@ -210,9 +173,9 @@ def respond_to_stack(data):
                    scratch.wrench)
     if rejects:
         respond_to_both(nodes, states, force, scratch.second_force)
-        add_response(nodes, states, results.a_null, results.a_task)
+        add_response(nodes, states, results.a_null, results.a_joints)
     else:
-        forward_response(nodes, states, force, results.a_null, results.a_task)
+        forward_response(nodes, states, force, results.a_null, results.a_joints)
 
 
 @rare
@@ -244,7 +207,7 @@ def exert_bounds(data, tau):
     bounded = data.scratch.bounded
     add_bound_forces(data.cycle.bound_count, bounded.bound_rows, tau)
     add_limit_reactions(bounded.directions, tau)
-    exert_link_inertia(data, data.results.a_task, tau)
+    exert_link_inertia(data, data.results.a_joints, tau)
     write_link_inertia(data)
 
 
@@ -267,7 +230,7 @@ def resolve_within_bounds(data, any_resting, tau):
         write_residual(data, stack[WANTED], 0)
     if data.cycle.forces_decided:
         decide_forces(data, 0, False)
-    a = data.results.a_task  # efforts are not known yet
+    a = data.results.a_joints  # efforts are not known yet
     motion, other = any_motion_violated(data, a), any_other_violated(data, a)
     active = any_active(data)
     needed = motion or other or data.cycle.stiffened or (active and any_active_counts(data))

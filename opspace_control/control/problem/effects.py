@@ -69,12 +69,13 @@ def write_reactions(data, count):
 
 
 @rare
-def find_efforts(data, count, tau_null, tau):
+def find_efforts(data, count, tau_reference, tau):
     """
     Write to tau (nv,) what drives exert for the forces of the problem, but for minimum effort.
 
-    ``tau_null`` (nv,) is what q̈_ref takes. At constraints drives exert the internal forces that are
-    decided, in planned grasps else the reactions, and h, planned for ``RESIDUAL``.
+    ``tau_reference`` (nv,) is what the reference motion takes. At constraints drives exert the
+    internal forces that are decided, in planned grasps else the reactions, and h, planned for
+    ``RESIDUAL``.
     """
     cycle, robot, stack, scratch = data.cycle, data.robot, data.results.stack, data.scratch
     exerted, constraints = scratch.exerted, data.demand.constraints.size
@@ -90,7 +91,7 @@ def find_efforts(data, count, tau_null, tau):
             if not cycle.forces_decided:
                 exerted[c] += stack[REACTION, c]
     for k in range(tau.size):
-        tau[k] = tau_null[k]
+        tau[k] = tau_reference[k]
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, exerted,
                    scratch.joint_force, scratch.wrench)
     project_exerted(robot.nodes, robot.states, robot.responds, scratch.joint_force, tau)

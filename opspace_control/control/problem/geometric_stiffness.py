@@ -247,7 +247,7 @@ def decay_link_inertia(data, left):
     """Leave this part of I and D, and follow q̈_m."""
     mean, of_mean = data.memory.mean_acceleration, min(data.cycle.dt / _MEAN_TIME, 1.0)
     for k in range(mean.size):
-        mean[k] += of_mean * (data.results.a_task[k] - mean[k])
+        mean[k] += of_mean * (data.results.a_joints[k] - mean[k])
     scale_inertias(data.memory.link_inertia, left)
 
 

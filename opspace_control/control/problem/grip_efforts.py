@@ -11,9 +11,10 @@ is between the effectors, see `grips_are_planned`.
 """
 
 from opspace_control.compiled import rare
+from opspace_control.control.constraints.constraint_law import constraint_column
 from opspace_control.control.constraints.elimination import bound_reactions
 from opspace_control.control.data import ACTIVATION, FORCE, REACTION
-from opspace_control.control.grasping.grasp_law import fill_row, object_point, share_gradient
+from opspace_control.control.grasping.grasp_law import object_point, share_gradient
 from opspace_control.control.limits.kinds import JOINT_FORCE, quantity_of
 from opspace_control.dynamics.responses import apply_wrenches, project_forces, project_torques
 
@@ -35,7 +36,7 @@ def add_share_gradient(data, w, node):
     column, shares, wrench = data.scratch.column, data.scratch.grasps.shares, data.scratch.wrench
     for r in range(shares.size):
         column[r] = shares[r] = 0.0
-    fill_row(node, states, points, supports, constrained, column)
+    constraint_column(node, states, points, supports, constrained, column)
     for g in range(grasps.size):
         grasp = grasps[g]
         if grasp.activation == 0.0:

@@ -16,10 +16,9 @@ bound's value by x.
 import math
 
 from opspace_control.compiled import inlined, rare
-from opspace_control.control.constraints.constraint_law import project_rotation
+from opspace_control.control.constraints.constraint_law import constraint_column, project_rotation
 from opspace_control.control.constraints.contact_bounds import CONTACT_BOUNDS
 from opspace_control.control.data import APPLIED, SCALE
-from opspace_control.control.grasping.grasp_law import fill_row
 from opspace_control.control.grasping.minimum_effort import drives, effort_gradient
 from opspace_control.control.limits.contact_forces import contact_value, weight_of
 from opspace_control.control.solver.active_set import improve_active
@@ -100,7 +99,7 @@ def add_passive_rows(data, row):
     """Add the rows of passive joints, which no change may reach; return how many there are."""
     robot, count = data.robot, 0
     for i in range(robot.nodes.size):
-        if robot.nodes[i].status == PASSIVE and robot.nodes[i].v_index >= 0 and fill_row(
+        if robot.nodes[i].status == PASSIVE and robot.nodes[i].v_index >= 0 and constraint_column(
                 i, robot.states, robot.points, robot.supports,
                 6 * data.demand.constraints.size, row):
             count = add_program_row(data, count, row, 0.0, 0.0)
@@ -135,7 +134,7 @@ def range_of_change(value, lower, upper):
 
 
 @inlined
-def is_violated(data, number, changes, low, high, unit):
+def range_is_violated(data, number, changes, low, high, unit):
     """Return whether changes are beyond their range, and the bound of this number has no row."""
     slack = _ROUNDING * unit
     return data.scratch.bounded.bound_rows.index[number] < 0 and not (
@@ -163,7 +162,7 @@ def add_violated_contacts(data, count, x):
         if math.isinf(lower) and math.isinf(upper):
             continue  # its direction may never have been written
         low, high = range_of_change(contact_value(contacts, contacts.force, bound), lower, upper)
-        if is_violated(data, bound, -contact_value(contacts, x, bound), low, high, weight):
+        if range_is_violated(data, bound, -contact_value(contacts, x, bound), low, high, weight):
             write_contact_row(data, bound, row)
             data.scratch.bounded.bound_rows.index[bound] = count
             count = add_program_row(data, count, row, low, high)
@@ -178,12 +177,12 @@ def add_violated_efforts(data, count, x, tau, change):
     for k in range(change.size):
         change[k] = 0.0
     for i in range(robot.nodes.size):
-        if drives(robot.nodes, i) and fill_row(
+        if drives(robot.nodes, i) and constraint_column(
                 i, robot.states, robot.points, robot.supports, x.size, row):
             k = robot.nodes[i].v_index
             change[k] = dot_product(row, x, x.size)
             low, high = range_of_change(tau[k], -limits[k], limits[k])
-            if is_violated(data, first + k, change[k], low, high, limits[k]):
+            if range_is_violated(data, first + k, change[k], low, high, limits[k]):
                 data.scratch.bounded.bound_rows.index[first + k] = count
                 count = add_program_row(data, count, row, low, high)
     return count

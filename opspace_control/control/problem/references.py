@@ -9,9 +9,9 @@ doc/explanation/developer_notes.md has all references with their equations.
 from opspace_control.compiled import rare
 from opspace_control.control.constraints.constraint_law import project_rotation
 from opspace_control.control.data import DEMANDED, RESIDUAL, WANTED
-from opspace_control.control.limits.contact_forces import decide_forces, write_singular_reactions
 from opspace_control.control.limits.kinds import FORCE_COMPONENT, JOINT_FORCE, quantity_of
 from opspace_control.control.problem.applied_forces import set_force_share
+from opspace_control.control.problem.contact_rows import decide_forces, write_singular_reactions
 from opspace_control.control.problem.effects import (
     find_efforts,
     start_from_applied,
@@ -42,12 +42,12 @@ def find_posture_torques(data, tau):
 
 
 @rare
-def evaluate_reference(data, reference, tau_null):
+def evaluate_reference(data, reference, tau_reference):
     """
     Write efforts and constraint forces without multipliers; ``FORCE`` becomes that of the stack.
 
     ``reference`` is ``REFERENCE``, of q̈_ref, or ``NOMINAL``, of q̈_null; the motion takes the
-    efforts ``tau_null`` (nv,).
+    efforts ``tau_reference`` (nv,).
     """
     contacts, stack = data.scratch.bounded.contacts, data.results.stack
     start_from_applied(data)
@@ -59,7 +59,7 @@ def evaluate_reference(data, reference, tau_null):
     write_residual(data, stack[WANTED if reference == REFERENCE else DEMANDED], 0)
     if reference == REFERENCE:
         add_correction(data, stack[RESIDUAL])
-    find_efforts(data, 0, tau_null, data.scratch.bounded.tau_ref[reference])
+    find_efforts(data, 0, tau_reference, data.scratch.bounded.tau_ref[reference])
 
 
 @rare
@@ -112,13 +112,13 @@ def find_effects_of_reducible(data):
     applied, tau, force = bounded.applied, bounded.tau_ref[REFERENCE], (
         bounded.contacts.reference[REFERENCE])
     set_force_share(data, 0.0)
-    evaluate_reference(data, REFERENCE, bounded.tau_null)
+    evaluate_reference(data, REFERENCE, bounded.tau_singular)
     for k in range(tau.size):
         applied.effort[k] = tau[k]
     for c in range(force.size):
         applied.reaction[c] = force[c]
     set_force_share(data, 1.0)
-    evaluate_reference(data, REFERENCE, bounded.tau_null)
+    evaluate_reference(data, REFERENCE, bounded.tau_singular)
     for k in range(tau.size):
         applied.effort[k] = tau[k] - applied.effort[k]
     for c in range(force.size):
@@ -128,24 +128,24 @@ def find_effects_of_reducible(data):
 @rare
 def write_effort_references(data, reducible):
     """
-    Write the efforts of q̈_ref, and of q̈_null for the nominal problem, from ``tau_posture``.
+    Write the efforts of q̈_ref, and of q̈_null for the nominal problem, from ``tau_null``.
 
     Those of q̈_ref wait for `evaluate_for_rows` unless forces may be reduced or links have inertia.
     Returns whether they are written.
     """
     cycle, bounded = data.cycle, data.scratch.bounded
-    tau_posture, tau_null = bounded.tau_posture, bounded.tau_null
-    for k in range(tau_null.size):
-        tau_null[k] = tau_posture[k]
-    add_singular_torque(data, tau_null)
+    tau_null, tau_singular = bounded.tau_null, bounded.tau_singular
+    for k in range(tau_singular.size):
+        tau_singular[k] = tau_null[k]
+    add_singular_torque(data, tau_singular)
     if cycle.forces_decided:
         write_singular_reactions(data)
     if cycle.singular_active:
-        evaluate_reference(data, NOMINAL, tau_posture)
+        evaluate_reference(data, NOMINAL, tau_null)
     if reducible:
         find_effects_of_reducible(data)
     elif cycle.stiffened:
-        evaluate_reference(data, REFERENCE, tau_null)
+        evaluate_reference(data, REFERENCE, tau_singular)
     return reducible or cycle.stiffened
 
 
@@ -156,5 +156,5 @@ def evaluate_for_rows(data, count):
     for w in range(count):
         found = found or quantity_of(kind[w]) in (JOINT_FORCE, FORCE_COMPONENT)
     if found:
-        evaluate_reference(data, REFERENCE, data.scratch.bounded.tau_null)
+        evaluate_reference(data, REFERENCE, data.scratch.bounded.tau_singular)
     return found

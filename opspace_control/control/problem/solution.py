@@ -13,10 +13,8 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bounds import ROUNDING, bound_number, unit_of
 from opspace_control.control.limits.kinds import (
-    EFFORT,
     JOINT_KINDS,
     PARTING,
-    depends_on_effort,
     softness_of,
 )
 from opspace_control.control.problem.applied_forces import reduce_forces
@@ -61,10 +59,8 @@ def write_bound_softness(data, count):
     problem, bound_rows, near = (
         data.scratch.bounded.problem, data.scratch.bounded.bound_rows, data.robot.collision.near)
     for w in range(count):
-        kind, effort_bounded = bound_rows.kind[w], False
-        if depends_on_effort(kind):
-            effort_bounded = bound_rows.index[bound_number(data, EFFORT, bound_rows.dof[w])] >= 0
-        softness = softness_of(kind, effort_bounded)
+        kind = bound_rows.kind[w]
+        softness = softness_of(kind, data.cycle.forces_decided)
         if kind == PARTING:
             margin, distance = data.cycle.distance_margin, near[bound_rows.dof[w]].distance
             least, softness = softness, softness * (_OVERLAPPING / softness) ** min(
@@ -77,44 +73,60 @@ def write_bound_softness(data, count):
         problem.all_softness[PROXIMAL, w] = softness * bound_rows.mobility[w]
 
 
-@rare
-def solve_problem(data, count, t, begin):
-    """
-    Solve the problem of so many bounds and rows of tasks: bounds alone first, then the tasks.
+@inlined
+def levels_of(problem, number):
+    """Return so many levels of the problem, from the highest on."""
+    return Levels(problem.first_rows[:number + 1], problem.steps, problem.G, problem.all_softness,
+                  problem.bounds, problem.free, DEPENDENT)
 
-    At once if all can be met, unless an earlier problem of this cycle could not, else level by
-    level. It ``begin``s with the forces without bounds, or with none. The multipliers are in
-    ``f_y``. If an active set came to no end, or multipliers are not finite, the problem counts as
-    unsolved: active rows are at their bounds then, others may be beyond theirs, and NaN stays.
-    Levels that `solve_levels` skips are counted where it begins with forces: the last problem is
-    the one whose forces are exerted. All are solved alike: with fewer steps for the problem that
-    decides which joints rest, joints would begin and cease to rest in every other cycle.
-    """
-    problem, n = data.scratch.bounded.problem, count + t
+
+@rare
+def write_levels(problem, count, t, begin):
+    """Write the levels of so many bounds and rows of tasks, and the forces to ``begin`` with."""
     problem.first_rows[0], problem.first_rows[1], problem.steps[0] = 0, count, PROXIMAL_STEPS
     for level in range(problem.truncated.size):
         problem.first_rows[level + 2] = count + problem.levels[level + 1]
         problem.steps[level + 1] = PROXIMAL_STEPS
-    write_bound_softness(data, count)
     start_forces(problem, count, t, begin)
-    levels, ended, levels_skipped = Levels(
-        problem.first_rows, problem.steps, problem.G, problem.all_softness, problem.bounds,
-        problem.free, DEPENDENT), True, 0
     problem.residual_steps[:] = math.inf
+
+
+@rare
+def solve_at_once(data):
+    """Solve all levels in one step, unless an earlier problem of this cycle could not be."""
+    problem = data.scratch.bounded.problem
     if data.cycle.at_once:
         data.cycle.at_once = solve_attainable(
-            levels, problem.state, problem.factor, problem.order, problem.scratch, problem.f_y)
-    if not data.cycle.at_once:
-        _, ended, levels_skipped = solve_levels(
-            levels, problem.state, problem.factor, problem.order, problem.scratch, problem.f_y,
-            problem.residual_steps)
-    finite = True
-    for r in range(n):
+            levels_of(problem, problem.steps.size), problem.state, problem.factor, problem.order,
+            problem.scratch, problem.f_y)
+    return data.cycle.at_once
+
+
+@rare
+def solve_next_levels(problem, solved, number):
+    """
+    Solve so many levels, of which some are ``solved``: the bounds alone first, then the tasks.
+
+    All are solved alike: with fewer steps for the problem that decides which joints rest, joints
+    would begin and cease to rest in every other cycle. Returns what `solve_levels` does.
+    """
+    return solve_levels(
+        levels_of(problem, number), solved, problem.state, problem.factor, problem.order,
+        problem.scratch, problem.f_y, problem.residual_steps)
+
+
+@rare
+def count_unsolved(data, ended):
+    """
+    Count a problem as unsolved if it has not ``ended``, or multipliers are not finite.
+
+    Active rows are at their bounds then, others may be beyond theirs, and NaN stays.
+    """
+    problem, finite = data.scratch.bounded.problem, True
+    for r in range(problem.first_rows[problem.steps.size]):
         finite = finite and math.isfinite(problem.f_y[0, r])
     if not (ended and finite):
         data.cycle.unsolved += 1
-    if begin:
-        data.cycle.levels_skipped = levels_skipped
 
 
 @inlined

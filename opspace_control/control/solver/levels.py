@@ -159,9 +159,9 @@ def refer_to_motion(program, current, active, last, f_y):
 
 
 @rare
-def solve_levels(problem, active, factor, order, scratch, f_y, residual_steps):
+def solve_levels(problem, solved, active, factor, order, scratch, f_y, residual_steps):
     """
-    Solve all levels, the highest first.
+    Solve all levels but so many ``solved`` ones, the highest first.
 
     Where rounding leaves a level no point that keeps the bounds above it, or lets its active set
     come to no end, it is solved once more, and more rows count as combinations of others. It is
@@ -171,6 +171,9 @@ def solve_levels(problem, active, factor, order, scratch, f_y, residual_steps):
     ----------
     problem : Levels
         All levels, and the rows of their problem.
+    solved : int
+        How many of them an earlier call has solved, as the only ones. It has left what they attain
+        in ``scratch`` and ``active``.
     active : (l, n) array of int
         Of each level's solution; see `improve_active`.
     factor, order, scratch : (n, n), (n,) of int, (LEVEL_SCRATCH, n) arrays
@@ -192,10 +195,10 @@ def solve_levels(problem, active, factor, order, scratch, f_y, residual_steps):
     lower, upper, soft, f = scratch[0], scratch[1], scratch[2], f_y[0]
     before, step, above = scratch[3], scratch[6], scratch[7]
     total, ended, levels_skipped = 0, True, 0
-    for r in range(first_rows[first_rows.size - 1]):
+    for r in range(first_rows[solved], first_rows[first_rows.size - 1]):
         lower[r], upper[r], soft[r] = bounds[0, r], bounds[1, r], softness[LASTING, r]
         before[r] = f[r]
-    for level in range(first_rows.size - 1):
+    for level in range(solved, first_rows.size - 1):
         first, last, own = first_rows[level], first_rows[level + 1], bounds
         for r in range(last):
             above[r] = before[r]
