@@ -105,6 +105,7 @@ class Problem:
         total = 0
         for solved in range(calls):
             last = len(self.levels) if solved == calls - 1 else 2
+            f_y[0, :self.levels[solved]], self.residual_steps[:] = 0.0, np.inf
             changes, ended, self.levels_skipped = solve_problem_levels(
                 levels._replace(first_rows=levels.first_rows[:last]), solved, active, *scratch)
             assert ended

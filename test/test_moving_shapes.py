@@ -50,7 +50,7 @@ def hand_place(model, state):
 
 
 def present(controller, q):
-    """Return the distance of hand and ball, each where it is, computed anew."""
+    """Return the distance of hand and ball, each where it is, which has been moved before."""
     distances = watched(controller.distances.collision)
     for shape in controller.shapes:
         if shape.link is None:

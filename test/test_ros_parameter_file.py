@@ -134,7 +134,8 @@ class TestRefusals:
         ({'update_rate': 'fast'}, 'is string, not double'), ({'autostart': 1}, 'not bool'),
         ({'tasks': 'hand'}, 'not string_array'), ({'tasks': [True]}, 'Put it in quotes'),
         ({'hand__kp': [1.0, 2]}, 'mixes types'), ({'hand__kp': [1.0] * 5}, '6 numbers'),
-        ({'hand__kp': True}, 'is bool'), ({'hand__kp': float('nan')}, 'not a number'),
+        ({'hand__kp': True}, 'is bool, not a number or 6 numbers'),
+        ({'hand__kp': float('nan')}, 'not a number'),
         ({'hand__type': 'pse'}, 'one of pose'), ({'hand__frame': 3}, 'not string')])
     def test_bad_values(self, values, reason):
         refusal, = self.of(**values)

@@ -170,11 +170,7 @@ class Storage(NamedTuple):
 
 
 class BoundRows(NamedTuple):
-    """
-    Rows of the bounds that a cycle needs, m at most, which is all that `bound_number` counts.
-
-    The first ``CYCLE.resting_count`` of them are those of joints at rest at their limits.
-    """
+    """Rows of a cycle's bounds, m at most, the first ``CYCLE.resting_count`` of joints at rest."""
 
     index: np.ndarray = 'm int'  # the row of a bound in this cycle, by number, -1 without one
     dof: np.ndarray = 'm int'  # of a contact force, its bound; of a distance, the near pair

@@ -3,6 +3,7 @@
 """The simulator node: a robot in MuJoCo with the topics of a robot under ros2_control."""
 
 import gc
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -57,6 +58,7 @@ class SimulatorNode(Node):
         self._waiting = self.parameters['wait_for_command']
         self._paused = False
         self._robot = None
+        self._next_complaint = 0.0
         self._description = RobotDescription(
             self, self.parameters['robot_description'], self._start)
         if self._description.text:
@@ -228,10 +230,13 @@ class SimulatorNode(Node):
 
     def _complain(self, reason):
         """Log why a command is ignored, and which node it is from, once a second."""
+        now = time.monotonic()
+        if now < self._next_complaint:  # the names of nodes take 0.1 ms
+            return
+        self._next_complaint = now + _COMPLAIN_EVERY
         names = [name for name, _ in publishers(self, self._commands.topic_name)]
         whom = in_words(names) if len(set(names)) < 2 else f'one of {in_words(names)}'
-        self.get_logger().error(f'A command is ignored: {reason}, from {whom}.',
-                                throttle_duration_sec=_COMPLAIN_EVERY)
+        self.get_logger().error(f'A command is ignored: {reason}, from {whom}.')
 
     def _obey(self):
         self._robot.set_effort(self._efforts)

@@ -47,9 +47,10 @@ class Kind(NamedTuple):
     softness: float
     """In the level of the bounds, in parts of a row's own mobility. The ratio of two of them
     decides which row has the residual where not both can be kept."""
-    softness_on_contacts: float
-    """The same where forces of contacts have bounds. Softness counts from 1e-10 on, beside
-    rounding, and such a force is to be kept before the motion."""
+    softness_beside_forces: float
+    """The same where forces of contacts have bounds: softness counts from 1e-10 on, beside
+    rounding, and such a force is to be kept before the motion. Also, beside passive joints, of a
+    joint whose own effort has a row: it is too fast then, not all joints are."""
     may_rest: bool = False
     """Whether a joint may rest at such a limit, see `find_resting`."""
     inactive_unless_violated: bool = True
@@ -95,7 +96,7 @@ KIND_TABLE = {
 # Its columns, for kernels.
 _KINDS = tuple(KIND_TABLE[kind] for kind in sorted(KIND_TABLE))
 _QUANTITY = tuple(kind.quantity for kind in _KINDS)
-_SOFTNESS = tuple((kind.softness, kind.softness_on_contacts) for kind in _KINDS)
+_SOFTNESS = tuple((kind.softness, kind.softness_beside_forces) for kind in _KINDS)
 _INACTIVE_UNLESS_VIOLATED = tuple(kind.inactive_unless_violated for kind in _KINDS)
 _LASTS_AT_REST = tuple(kind.lasts_at_rest for kind in _KINDS)
 _IN_EVERY_PROBLEM = tuple(kind.in_every_problem for kind in _KINDS)
@@ -129,9 +130,9 @@ def quantity_of(kind):
 
 
 @inlined
-def softness_of(kind, on_contacts):
-    """Return the softness of a row, ``on_contacts`` where forces of contacts have bounds."""
-    return _SOFTNESS[kind][1] if on_contacts else _SOFTNESS[kind][0]
+def softness_of(kind, beside_forces):
+    """Return the softness of a row, see `Kind.softness_beside_forces`."""
+    return _SOFTNESS[kind][1] if beside_forces else _SOFTNESS[kind][0]
 
 
 @inlined

@@ -13,6 +13,7 @@ from opspace_control.compiled import inlined, rare
 from opspace_control.control.data import FORCE, RESIDUAL, SCALE, WANTED
 from opspace_control.control.limits.bounds import ROUNDING, bound_number, unit_of
 from opspace_control.control.limits.kinds import (
+    EFFORT,
     JOINT_KINDS,
     PARTING,
     softness_of,
@@ -59,8 +60,11 @@ def write_bound_softness(data, count):
     problem, bound_rows, near = (
         data.scratch.bounded.problem, data.scratch.bounded.bound_rows, data.robot.collision.near)
     for w in range(count):
-        kind = bound_rows.kind[w]
-        softness = softness_of(kind, data.cycle.forces_decided)
+        kind, beside_forces = bound_rows.kind[w], data.cycle.forces_decided
+        if data.cycle.has_passive and kind < JOINT_KINDS:
+            effort = bound_number(data, EFFORT, bound_rows.dof[w])
+            beside_forces = beside_forces or bound_rows.index[effort] >= 0
+        softness = softness_of(kind, beside_forces)
         if kind == PARTING:
             margin, distance = data.cycle.distance_margin, near[bound_rows.dof[w]].distance
             least, softness = softness, softness * (_OVERLAPPING / softness) ** min(

@@ -6,13 +6,15 @@ A prioritised problem of a cycle, written and solved: at once, or level by level
 What the bounds attain alone, the tasks keep. So where levels are solved one after the other, each
 bound that the motion of the bounds alone violates is a part of their level, and has a row: then the
 level is what it would be with the rows of all bounds, within 1e-6 of its motion at 100 random
-states of Talos beyond its limits. With passive joints or constraints bounds alone may refer to
-q̈_ref, a motion without the forces of tasks, as of balance: what that violates tells little, and has
-no row. A pushed G1 slips at more places where it has.
+states of Talos beyond its limits. Bounds that a level of tasks violates only on the way, in one of
+its steps, have none. With passive joints or constraints bounds alone may refer to q̈_ref, a motion
+without the forces of tasks, as of balance: what that violates tells little, and has no row. A
+pushed G1 slips at more places where it has.
 """
 
 from opspace_control.compiled import rare
 from opspace_control.control.data import DEMANDED, WANTED
+from opspace_control.control.limits.determined_efforts import count_closed
 from opspace_control.control.problem.assembly import (
     prepare_tasks,
     write_bounds,
@@ -62,7 +64,8 @@ def move_by_bounds(data, count, tau):
     """
     Write what so many solved rows of bounds do alone where all joints are driven and free.
 
-    ``a_joints`` (nv,) receives the accelerations from q̈ = 0 on, tau (nv,) the efforts.
+    ``a_joints`` (nv,) receives the accelerations from q̈ = 0 on, tau (nv,) the efforts, which are
+    those from q̈_ref on less ``A q̈_ref``.
     """
     bounded, robot, a = data.scratch.bounded, data.robot, data.results.a_joints
     force = data.scratch.joint_force
@@ -74,10 +77,11 @@ def move_by_bounds(data, count, tau):
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, data.scratch.moving,
                    force, data.scratch.wrench)
     add_bound_forces(count, bounded.bound_rows, force)
-    a[:] = 0.0
-    forward_response(robot.nodes, robot.states, force, a, a)
+    forward_response(robot.nodes, robot.states, force, bounded.a_ref, a)
     find_efforts(data, count, tau, tau)
     exert_link_inertia(data, a, tau)
+    for k in range(a.size):
+        a[k] -= bounded.a_ref[k]
 
 
 @rare
@@ -91,6 +95,7 @@ def add_violated_by_bounds(data, count, t, evaluated, tau):
     """
     problem, before, ended = data.scratch.bounded.problem, -1, True
     while count > before:
+        # Efforts of q̈_ref are of s = 1: where forces may be reduced they are there already.
         evaluated = evaluated or evaluate_for_rows(data, count)
         write_matrix(data, count, 0)
         write_bounds(data, count, data.scratch.bounded.a_ref, False)
@@ -114,10 +119,11 @@ def solve_problem(data, count, t, evaluated, tau):
     """
     problem, bounds_ended, ended, solved = data.scratch.bounded.problem, True, True, 0
     write_problem(data, count, t, False)
-    complete = data.demand.constraints.size > 0 or data.cycle.has_passive or not data.cycle.at_once
+    adds_rows = data.cycle.at_once and not (
+        data.cycle.has_passive or count_closed(data.demand.constraints) > 0)
     data.cycle.levels_skipped = 0
     if not solve_at_once(data):
-        if not complete:
+        if adds_rows:
             count, evaluated, bounds_ended = add_violated_by_bounds(data, count, t, evaluated, tau)
             write_problem(data, count, t, False)
             solved = 1

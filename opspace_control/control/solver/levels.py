@@ -173,7 +173,7 @@ def solve_levels(problem, solved, active, factor, order, scratch, f_y, residual_
         All levels, and the rows of their problem.
     solved : int
         How many of them an earlier call has solved, as the only ones. It has left what they attain
-        in ``scratch`` and ``active``.
+        in ``scratch`` and ``active``; their rows are as they were, and f_y of them is not read.
     active : (l, n) array of int
         Of each level's solution; see `improve_active`.
     factor, order, scratch : (n, n), (n,) of int, (LEVEL_SCRATCH, n) arrays

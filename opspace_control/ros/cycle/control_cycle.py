@@ -27,9 +27,10 @@ class ControlCycle(RobotCycle):
     """
     One control cycle on each joint state, within the safety envelope.
 
-    A violation of the envelope trips: with a known state the robot is held in position, with an
-    unknown state damped and then released. An EffortCommand is sent by ``publish``, serialized;
-    BaseOdometry, if given, has the state of a floating base.
+    A state that cannot be used, a motion beyond its limits or an effort that is not finite trips:
+    with a known state the robot is held in position, with an unknown one damped, then released. An
+    EffortCommand is sent by ``publish``, serialized; BaseOdometry, if given, has the state of a
+    floating base.
     """
 
     def __init__(self, controller, command, publish, logger, odometry=None):

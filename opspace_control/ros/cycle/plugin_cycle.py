@@ -43,7 +43,7 @@ class PluginCycle(RobotCycle):
     The cycles of a plug-in of ros2_control, seen at the rate of the node.
 
     The ``link`` has the servo's memory. What the node changes between two calls of `step` acts as a
-    whole, before one of the next cycles. A violation of the envelope trips in the plug-in.
+    whole, before one of the next cycles. What trips does so in the plug-in.
     """
 
     def __init__(self, controller, logger):

@@ -177,8 +177,8 @@ NODE = (
         "With limits.keep: fraction of the URDF's velocity limits that is used. Below "
         'limits.velocity_scale: otherwise a joint at its limit trips.', '', 0.01, 1.0),
     changeable('limits.return_rate', 'double', 100.0,
-        'With limits.keep: rate at which a joint beyond its velocity limit returns to it. Well '
-        'below the rate of the cycles.', '1/s', 1.0, 1e4),
+        'With limits.keep: rate at which a joint may use up what is left to its allowed velocity, '
+        'and returns to that from beyond. Well below the rate of the cycles.', '1/s', 1.0, 1e4),
     changeable('limits.approach_rate', 'double', 20.0,
         'With limits.keep: rate of the final approach of a joint to its position limit. At most '
         'half of limits.return_rate.', '1/s', 0.1, 5e3),
@@ -186,8 +186,9 @@ NODE = (
         'With limits.keep: part of what internal forces between contacts can spare the drives; '
         'that takes friction. 0: internal forces of least norm.', '', 0.0, 1.0),
     Parameter('limits.acceleration', 'double', 0.0,
-        'With limits.keep: greatest acceleration with which joints brake before their limits. '
-        '0: what their drives can do in any posture, which is little for legs.',
+        'With limits.keep: greatest acceleration of joints, which the law counts on to brake. '
+        '0: two fifths of what gravity leaves their drives in any posture, which is little for '
+        'legs; a stop from full speed takes 0.1 to 1 s.',
         'rad/s² or m/s²', 0.0, 1e6),
     changeable('limits.workspace_lower', 'double_array', [-math.inf] * 3,
         'Least x, y and z of a goal, in the base frame (odom_frame with a floating base). Goals '

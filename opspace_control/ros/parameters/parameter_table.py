@@ -65,15 +65,16 @@ class Parameter:
         return self._numbers_refusal(value if isinstance(value, list) else [value]), ''
 
     def _type_refusal(self, value, kind):
-        if kind is None:
+        if kind is None and value != []:
             return (f'{self.name} = {value!r} mixes types',
                     'Write all numbers of an array with a decimal point, or all without.')
         cure = ''
         if self.type == 'double' and kind == 'integer':
             cure = f'Write it with a decimal point: {value}.0.'
-        elif self.type.startswith('string') and kind.startswith('bool'):
+        elif self.type.startswith('string') and kind and kind.startswith('bool'):
             cure = 'Put it in quotes.'
-        return f'{self.name} = {value!r} is {kind}, not {self.type}', cure
+        wanted = f'a number or {self.length} numbers' if self.type == 'gain' else self.type
+        return f'{self.name} = {value!r} is {kind or "empty"}, not {wanted}', cure
 
     def _numbers_refusal(self, numbers):
         if self.type == 'gain' and len(numbers) not in (1, self.length):
