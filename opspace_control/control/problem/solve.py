@@ -24,9 +24,7 @@ from opspace_control.control.problem.assembly import (
 from opspace_control.control.problem.bound_rows import add_bound_forces, add_violated
 from opspace_control.control.problem.effects import find_efforts, write_reactions
 from opspace_control.control.problem.geometric_stiffness import exert_link_inertia, may_stiffen
-from opspace_control.control.problem.references import (
-    evaluate_for_rows,
-)
+from opspace_control.control.problem.references import evaluate_for_rows
 from opspace_control.control.problem.solution import (
     count_unsolved,
     read_forces,
@@ -44,17 +42,22 @@ from opspace_control.dynamics.responses import (
 
 
 @rare
-def write_problem(data, count, t, nominal):
+def write_level_of_bounds(data, count, nominal):
     """
-    Write the problem of so many rows of bounds and of tasks.
+    Write the level of so many bounds, but for the matrix.
 
-    Its reference motion is q̈_ref; that of the ``nominal`` problem, which is without
+    The reference motion is q̈_ref; that of the ``nominal`` problem, which is without
     singular-direction control and begins without forces, is q̈_null.
     """
-    write_matrix(data, count, t)
     write_bounds(
         data, count, data.results.a_null if nominal else data.scratch.bounded.a_ref, nominal)
     write_bound_softness(data, count)
+
+
+@rare
+def write_levels_of_tasks(data, count, t, nominal):
+    """Write the levels of t rows of tasks below that of so many bounds, and the whole matrix."""
+    write_matrix(data, count, t)
     write_demands(data, count, t, data.results.stack[DEMANDED if nominal else WANTED])
     write_levels(data.scratch.bounded.problem, count, t, not nominal)
 
@@ -71,9 +74,9 @@ def move_by_bounds(data, count, tau):
     force = data.scratch.joint_force
     read_forces(data, count)
     write_reactions(data, count)
-    for k in range(a.size):
-        a[k], tau[k] = bounded.a_ref[k], bounded.tau_singular[k]
-    subtract_inertial_torques(robot.nodes, robot.states, a, force, tau)
+    for k in range(tau.size):
+        tau[k] = bounded.tau_singular[k]
+    subtract_inertial_torques(robot.nodes, robot.states, bounded.a_ref, force, tau)
     apply_wrenches(robot.nodes, robot.states, robot.points, robot.supports, data.scratch.moving,
                    force, data.scratch.wrench)
     add_bound_forces(count, bounded.bound_rows, force)
@@ -98,8 +101,7 @@ def add_violated_by_bounds(data, count, t, evaluated, tau):
         # Efforts of q̈_ref are of s = 1: where forces may be reduced they are there already.
         evaluated = evaluated or evaluate_for_rows(data, count)
         write_matrix(data, count, 0)
-        write_bounds(data, count, data.scratch.bounded.a_ref, False)
-        write_bound_softness(data, count)
+        write_level_of_bounds(data, count, False)
         write_levels(problem, count, t, False)
         _, ended, _ = solve_next_levels(problem, 0, 1)
         move_by_bounds(data, count, tau)
@@ -118,14 +120,15 @@ def solve_problem(data, count, t, evaluated, tau):
     `add_violated_by_bounds`.
     """
     problem, bounds_ended, ended, solved = data.scratch.bounded.problem, True, True, 0
-    write_problem(data, count, t, False)
+    write_level_of_bounds(data, count, False)
+    write_levels_of_tasks(data, count, t, False)
     adds_rows = data.cycle.at_once and not (
         data.cycle.has_passive or count_closed(data.demand.constraints) > 0)
     data.cycle.levels_skipped = 0
     if not solve_at_once(data):
         if adds_rows:
             count, evaluated, bounds_ended = add_violated_by_bounds(data, count, t, evaluated, tau)
-            write_problem(data, count, t, False)
+            write_levels_of_tasks(data, count, t, False)
             solved = 1
         _, ended, data.cycle.levels_skipped = solve_next_levels(
             problem, solved, problem.steps.size)
@@ -146,7 +149,8 @@ def solve_nominal_problem(data, count, t):
         count = 0
     elif data.cycle.singular_active:
         prepare_tasks(data, t, 0)
-        write_problem(data, count, t, True)
+        write_level_of_bounds(data, count, True)
+        write_levels_of_tasks(data, count, t, True)
         ended = solve_at_once(data)
         if not ended:
             _, ended, _ = solve_next_levels(problem, 0, problem.steps.size)
